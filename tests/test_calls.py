@@ -30,9 +30,6 @@ QUANTITIES = {
     "linearization": ("linearization", {}),
     "regressor of all parameters": ("regressor", {"parameters": "standard"}),
 }
-every_quantity = pytest.mark.parametrize(
-    ("quantity", "options"), QUANTITIES.values(), ids=QUANTITIES
-)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ def passes(t, q, qd):
 
 
 @pytest.mark.parametrize("method", ["dop853", "rk4"])
-def test_an_event_ends_the_motion_where_its_function_is_zero(arm, method):
+def test_an_event_ends_the_simulation_where_its_function_is_zero(arm, method):
     run = armlet.simulate(arm, [0, 0], duration=1.0, method=method, events=[passes])
     assert run.q[-1, 0] == pytest.approx(-1, abs=1e-9)
     assert run.ended == f"'passes' at {run.t[-1]:g} s"
@@ -30,7 +30,7 @@ def test_an_event_ends_the_motion_where_its_function_is_zero(arm, method):
     assert run.t[-1] == pytest.approx(fine.t[-1], abs=1e-9)
 
 
-def test_events_have_a_direction_and_may_let_the_motion_go_on(arm):
+def test_events_have_a_direction_and_may_let_the_simulation_go_on(arm):
     def height(t, q, qd):
         return q[0] + 1.5
 
@@ -62,7 +62,7 @@ def test_an_event_may_be_a_program_with_arguments(arm):
     assert run.events[0].name == "depth"
 
 
-def test_nothing_counts_after_the_event_that_ends_a_motion(arm):
+def test_nothing_counts_after_the_event_that_ends_a_simulation(arm):
     first = Event(lambda t, q, qd: t - 0.1, ends=False, name="first")
     last = Event(lambda t, q, qd: t - 0.25, name="last")
     never = Event(lambda t, q, qd: t - 0.3, ends=False, name="never")

@@ -65,13 +65,6 @@ def links(n):
     return "".join(f'<link name="link{k}"/>' for k in range(n))
 
 
-def nested_classes(depth, attributes):
-    classes = "".join(
-        f'<default class="c{k}"><site {attributes} own{k}="1"/>' for k in range(depth)
-    )
-    return defaults(classes + "</default>" * depth)
-
-
 # fmt: off
 COSTLY = {
     "dotted key": ("toml", HEAD + ".".join("a" * 40_000) + " = 1",

@@ -47,7 +47,7 @@ def own_torque(robot):
 
 
 def reference(robot, q, target, duration):
-    """The end of the same motion, by SciPy at the accuracy of doubles."""
+    """The end of the same trajectory, by SciPy at the accuracy of doubles."""
     n = robot.n
 
     def slope(t, x):
@@ -254,7 +254,7 @@ def test_gains_of_roll_outs_are_looked_at_again_where_they_change(arm):
     def hold(q, qd, gain):
         return arm.gravity_torque(q) - gain * qd
 
-    for gains in (0.01, [0.01, 0.01]):  # for all motions, and for each
+    for gains in (0.01, [0.01, 0.01]):  # for all roll-outs, and for each
         for gain, stiff in ((gains, False), (1000 * np.array(gains), True), (gains, False)):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
@@ -314,7 +314,7 @@ def test_rows_are_kept_every_few_steps(arm, every, method):
     np.testing.assert_allclose(some.t, whole.t[rows], rtol=1e-15)
 
 
-def test_every_motion_may_have_inertias_of_its_own(arm):
+def test_every_roll_out_may_have_inertias_of_its_own(arm):
     heavy = arm.with_payload(3.0, com=(0, 0, 0.1))
     q = starts(arm, 1).repeat(9, axis=0)
     inertia = np.tile(arm.phi, (9, 1, 1))
@@ -504,7 +504,7 @@ def test_arguments_that_are_missing_or_unclear_are_named(arm):
         armlet.rollout(arm, np.zeros((2, 6)), dt=1e-3, steps=3, method=["rk4"])
 
 
-def test_motions_that_diverge_are_marked_and_counted():
+def test_roll_outs_that_diverge_are_marked_and_counted():
     robot = armlet.load("planar2r")
 
     @armlet.function(robot, gain=())
@@ -697,10 +697,10 @@ def test_a_method_of_several_steps_may_do_few(arm, steps):
     assert len(run) == steps + 1
 
 
-# ------------------------------------------------------------------ one motion
+# ------------------------------------------------------------------ one trajectory
 
 
-def test_a_program_and_a_python_function_give_the_same_motion(arm):
+def test_a_program_and_a_python_function_give_the_same_trajectory(arm):
     q, target = starts(arm, 1)[0], np.zeros(arm.n)
     pull = own_torque(arm)
     options = {"duration": 0.2, "dt": 1e-2, "method": armlet.Adaptive(rtol=1e-10, atol=1e-12)}
@@ -766,7 +766,7 @@ def test_a_stop_is_not_blamed_where_the_steps_are_short_enough(panda):
     assert "stop" not in run.ended
 
 
-def test_a_motion_keeps_its_start_however_fast_that_is(arm):
+def test_a_trajectory_keeps_its_start_however_fast_that_is(arm):
     qd = np.full(6, 1e6)
     with pytest.warns(DataWarning, match="1 of 11 rows"):
         run = armlet.simulate(arm, np.zeros(6), qd, method="rk4", dt=1e-3, duration=0.01)
@@ -792,7 +792,7 @@ def test_what_is_not_finite_ends_the_run_and_is_named(arm):
             assert all(np.isfinite(x).all() for x in (run.q, run.qd, run.qdd, run.tau, run.energy))
 
 
-def test_a_motion_that_diverges_ends():
+def test_a_simulation_that_diverges_ends():
     arm = armlet.load("planar2r")
 
     @armlet.function(arm)
@@ -951,7 +951,7 @@ def test_ctrl_c_within_a_loop_of_machine_code_returns_what_came_so_far(arm):
     same_bits(run.q[:21], short.q)
 
 
-def test_rows_of_one_motion_are_kept_every_few_steps(arm):
+def test_rows_of_one_trajectory_are_kept_every_few_steps(arm):
     for method in ("dop853", "rk4"):
         options = {"duration": 0.1, "dt": 1e-3, "method": method}
         whole = armlet.simulate(arm, starts(arm, 1)[0], **options)

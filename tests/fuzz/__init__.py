@@ -4,3 +4,8 @@
 is a function of a random generator and an empty folder that raises where something is wrong, so
 that a class and a seed reproduce it.
 """
+
+
+def pick(rng, values):
+    """One of the values at random."""
+    return values[rng.integers(len(values))]

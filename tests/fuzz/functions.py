@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 import armlet
+from fuzz import pick
 
 SHAPES = {"x": (3,), "y": (3,), "A": (3, 3), "s": ()}
 DRAWS, SLACK, EXACT_BITS = 10, 30, 16
@@ -218,10 +219,6 @@ def expression(rng, kind, depth):
     return re.sub(
         "<([vnmb])>", lambda found: expression(rng, found[1], rng.integers(depth)), template
     )
-
-
-def pick(rng, values):
-    return values[rng.integers(len(values))]
 
 
 # ------------------------------------------------------------------ rounding

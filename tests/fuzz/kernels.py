@@ -6,6 +6,7 @@ import numpy as np
 
 import armlet
 from armlet.codegen.lower import expand_sines
+from fuzz import pick
 
 KERNELS = (
     ("planar2r", "gravity_torque", {}),
@@ -89,10 +90,6 @@ def called(rng, kernel):
 
 def threads_option(threads):
     return {} if threads == 1 and isinstance(threads, int) else {"threads": threads}
-
-
-def pick(rng, values):
-    return values[rng.integers(len(values))]
 
 
 def random_leading(rng):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from support.meshes import SHAPES, WRITERS
 from support.mjcf import BOX
 
-from fuzz import loader_bytes, loader_structure
+from fuzz import loader_bytes, loader_structure, pick
 from fuzz.loading import check_load
 
 OUTSIDE = "outside"
@@ -92,10 +92,6 @@ def write_secrets(inside, outside):
     os.symlink("../../outside/secret.xml", inside / "sub" / "up.xml")
     os.symlink(outside, inside / "linked")
     os.mkfifo(inside / "pipe.xml")
-
-
-def pick(rng, values):
-    return values[rng.integers(len(values))]
 
 
 def name(rng, outside):

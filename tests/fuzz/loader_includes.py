@@ -4,7 +4,8 @@ import os
 
 from support.sdf import AXIS, INERTIAL
 
-from fuzz.loader_files import change, nothing_read_in, pick
+from fuzz import pick
+from fuzz.loader_files import change, nothing_read_in
 from fuzz.loading import check_load
 
 GOOD = ("part", "other", "sub/inner")

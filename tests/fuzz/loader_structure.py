@@ -6,6 +6,7 @@ import json
 import tomllib
 from xml.etree import ElementTree
 
+from fuzz import pick
 from fuzz.costly import COSTLY
 from fuzz.loading import check_load, random_file
 
@@ -86,10 +87,6 @@ def changed(rng, ending, data):
         return ending, changed_xml(rng, ElementTree.fromstring(text))
     except (ValueError, RecursionError, ElementTree.ParseError):
         return ending, data.decode(errors="replace")
-
-
-def pick(rng, values):
-    return values[rng.integers(len(values))]
 
 
 def odd_number(rng):

@@ -8,6 +8,7 @@ import numpy as np
 
 import armlet
 from armlet import DataError, DataWarning, Log, Trajectory
+from fuzz import pick
 
 ARMS = ("planar2r", "scara", "stanford")
 WORDS = {
@@ -43,10 +44,6 @@ def arm(name):
 
 def without_parquet():
     return "" if find_spec("pyarrow") else "pyarrow is not installed"
-
-
-def pick(rng, values):
-    return values[rng.integers(len(values))]
 
 
 def trial(rng, folder):

@@ -22,6 +22,7 @@ from armlet.graph.count import M_PLUS_A
 from armlet.graph.rewrite.rewriting import rewrite
 from armlet.graph.rewrite.rules import PASSES
 from armlet.graph.rewrite.simplify import order_eagerly, share_terms
+from fuzz import pick
 
 OPERANDS = operands_of("any", "positive", "nonzero")
 OPERATIONS = [op for op in OPERANDS for _ in range(1 + 9 * (op in ("add", "sub", "mul")))]
@@ -75,7 +76,3 @@ def operand(rng, kind, depth, others):
         inside = ("add", 2, ("sin", tree(rng, depth, others)))
         return pick(rng, VARIABLES) if rng.random() < 0.5 else inside
     return pick(rng, NUMBERS[1:]) if rng.random() < 0.5 else ("neg", pick(rng, VARIABLES))
-
-
-def pick(rng, values):
-    return values[rng.integers(len(values))]

@@ -1,4 +1,4 @@
-"""Simulations and roll-outs of random options: a refusal, or the motion of a plain NumPy loop.
+"""Simulations and roll-outs of random options: a refusal, or the trajectory of a plain NumPy loop.
 
 The loop takes inertia matrices and biases of armlet, which the class `robots` tries; torques,
 friction, stops, integrators, rows, events, costs and derivatives are its own.
@@ -16,6 +16,7 @@ from support.robots import coupled_urdf, random_urdf
 import armlet
 from armlet import DataWarning, Friction, Stops
 from armlet.simulation.simulate import ADAPTIVE
+from fuzz import pick
 
 ROBOTS = 10
 NAMES = (
@@ -86,22 +87,18 @@ def robot_of(number):
         return armlet.load(path)
 
 
-def pick(rng, values):
-    return values[rng.integers(len(values))]
-
-
 # ------------------------------------------------------------------ what is asked for
 
 
 @dataclass
 class Case:
-    """A motion of a robot, or several: starts, torques, and all that acts on it."""
+    """A roll-out of a robot, or several: starts, torques, and all that acts on it."""
 
     rng: np.random.Generator
     robot: armlet.Robot
     arguments: dict = field(default_factory=dict)
     shapes: dict = field(default_factory=dict)
-    """Of arguments, for one step of one motion."""
+    """Of arguments, for one step of one roll-out."""
     price: armlet.Function | None = None
 
     def __post_init__(self):
@@ -135,14 +132,14 @@ class Case:
         return self.method not in armlet.INTEGRATORS and not self.runs
 
     def rows(self, shape):
-        """Random numbers: one value, or one for every step, every motion, or both."""
+        """Random numbers: one value, or one for every step, every roll-out, or both."""
         axes = [(), (self.steps,)]
         if self.runs:
             axes += [(self.runs,), (self.steps, self.runs)]
         return self.rng.uniform(-1, 1, (*pick(self.rng, axes), *shape))
 
     def at(self, array, shape, step, run):
-        """Which of such numbers counts in a step of a motion."""
+        """Which of such numbers counts in a step of a roll-out."""
         axes = array.ndim - len(shape)
         if axes == 2:
             return array[step, run]
@@ -349,7 +346,7 @@ def odd_values(case):
 
 
 class Loop:
-    """One of the motions of a case, in plain NumPy."""
+    """One of the roll-outs of a case, in plain NumPy."""
 
     def __init__(self, case, run=0):
         self.case, self.run = case, run
@@ -466,7 +463,7 @@ BARS = {
     "adams_bashforth4": 1e-9,
     "variational_midpoint": 1e-6,
 }
-"""How far the motion may be from the loop's, which is of the same method for these."""
+"""How far the roll-out may be from the loop's, which is of the same method for these."""
 
 
 def check_states(case, found, states, rows):
@@ -483,7 +480,7 @@ def check_states(case, found, states, rows):
 
 def about(case):
     return (
-        f"{case.method}, dt {case.dt}, {case.steps} steps, {case.runs} motions, torque "
+        f"{case.method}, dt {case.dt}, {case.steps} steps, {case.runs} roll-outs, torque "
         f"{case.torque!r}, friction {case.friction}, arguments {case.arguments}"
     )
 
@@ -537,14 +534,14 @@ def check_roll_outs(case, found, options, said):
     assert found.q.shape == (len(rows), case.runs, case.robot.nq)
     assert np.abs(found.t - case.dt * np.array(rows)).max() < 1e-12
     assert (found.cost is not None) == reduced
-    assert found.finite.all() or said, "motions that are not finite without a warning"
+    assert found.finite.all() or said, "roll-outs that are not finite without a warning"
     for run, (states, cost) in enumerate(loops):
         if not (is_finite := np.isfinite(states).all()) or np.abs(states).max() < LARGE:
-            assert found.finite[run] == is_finite, f"motion {run}: {about(case)}"
+            assert found.finite[run] == is_finite, f"roll-out {run}: {about(case)}"
         if not is_finite:
             continue
-        motion = np.stack([found.q[:, run], found.qd[:, run]], 1)
-        check_states(case, motion, states, rows)
+        trajectory = np.stack([found.q[:, run], found.qd[:, run]], 1)
+        check_states(case, trajectory, states, rows)
         if reduced and np.abs(states).max() < LARGE:
             loose = 1e-6 if case.method in BARS else 0.1 * np.ptp(states, axis=0).max() + 1e-5
             assert abs(found.cost[run] - cost) <= loose * max(1, abs(cost)), f"cost: {about(case)}"
@@ -571,8 +568,8 @@ def check_derivatives(case, found):
     slopes = (np.array(plus) - np.array(minus)) / 2e-5
     by_cost = (np.array(plus_cost) - np.array(minus_cost)) / 2e-5
     if found.tangents is not None:
-        motion = np.stack([found.tangents.q[-1], found.tangents.qd[-1]], 1)
-        close(motion, slopes, case)
+        trajectory = np.stack([found.tangents.q[-1], found.tangents.qd[-1]], 1)
+        close(trajectory, slopes, case)
         if found.cost is not None:
             close(found.tangents.cost, by_cost, case)
     else:

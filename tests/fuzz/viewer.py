@@ -11,7 +11,7 @@ from importlib.util import find_spec
 import numpy as np
 
 import armlet
-from fuzz.kernels import pick
+from fuzz import pick
 
 PATIENCE = 20
 NAMES = (

@@ -29,6 +29,8 @@ from armlet.search.compose import record
 from armlet.search.request import make_request
 
 Array = NDArray[np.float64]
+Out = Array | Sequence[Array] | None
+"""Where results are written: an array, or one for each of several; new ones if None."""
 Result = TypeVar("Result")
 
 
@@ -36,7 +38,7 @@ def evaluate(
     robot: RobotModel,
     method: Callable[..., Result],
     arrays: Sequence[ArrayLike],
-    out: Result | None,
+    out: Out,
     threads: int,
     **options: Any,
 ) -> Result:
@@ -59,9 +61,11 @@ def evaluate(
     kernel: Any = quantity.kernel_for("float64")
     if threads != 1 or kernel.takes_long(arrays):
         result = kernel.evaluate(*arrays, out=out, threads=threads)
-        return result
-    _replace_method(robot, method, kernel, options)
-    result = kernel(*arrays, out=out)
+    else:
+        _replace_method(robot, method, kernel, options)
+        result = kernel(*arrays, out=out)
+    if QUANTITIES[name].inverts == "jacobian":
+        _mask_singular(quantity, arrays[0], result)
     return result
 
 
@@ -84,16 +88,11 @@ class RobotQuantity:
             self._kernels.setdefault(dtype, Kernel(self.program, dtype))
         return self._kernels[dtype]
 
-    @property
+    @cached_property
     def traced_groups(self) -> dict[str, dict[str, Any]]:
         """The constants by name of the groups that have a traced one, as with a traced payload."""
-        robot = self.robot
-
-        def groups() -> dict[str, dict[str, Any]]:
-            named = {group: robot.constants(group) for group in GROUPS}
-            return {group: x for group, x in named.items() if graph_of([[*x.values()]])}
-
-        return robot._once("traced_groups", groups)
+        named = {group: self.robot.constants(group) for group in GROUPS}
+        return {group: x for group, x in named.items() if graph_of([[*x.values()]])}
 
     def record(self, arrays: Sequence[Any]) -> Any:
         """The results for traced arrays, recorded in their graph.
@@ -166,30 +165,20 @@ def _signature(method: Callable[..., Any]) -> inspect.Signature:
 # ------------------------------------------------------------------ singular postures
 
 
-def mask_singular(
-    robot: RobotModel, name: str, q: ArrayLike, frame: str | None, results: Result
-) -> Result:
-    """Write nan to the results at singular postures, where they would be arbitrary, and warn.
-
-    Expressions have no posture yet, and stay as they are; so do PyTorch and JAX arrays, which may
-    be mapped or abstract.
-    """
-    arrays: Any = results
-    if library_of(arrays):
-        return results
-    options = {} if frame is None else {"frame": frame}
-    kernel = quantity_of(robot, "jacobian", options).kernel_for("float64")
+def _mask_singular(quantity: RobotQuantity, q: ArrayLike, results: Any) -> None:
+    """Write nan to the results at singular postures, where they would be arbitrary, and warn."""
+    robot, frame = quantity.robot, quantity.options.get("frame", quantity.robot.tool)
+    kernel = quantity_of(robot, "jacobian", quantity.options).kernel_for("float64")
     singular = is_singular(kernel.evaluate(q))
     if not singular.any():
-        return results
-    for result in arrays:
+        return
+    for result in results:
         result[singular] = np.nan
     where = f"{int(singular.sum())} of {singular.size} postures are" if singular.ndim else "q is"
     first = f", the first at index {tuple(map(int, np.argwhere(singular)[0]))}"
     warnings.warn(
-        f"{name}: {where} singular{first if singular.ndim else ''}: frame "
-        f"{frame or robot.tool!r} cannot move in all directions there, and the result is nan",
+        f"{quantity.name}: {where} singular{first if singular.ndim else ''}: frame {frame!r} "
+        "cannot move in all directions there, and the result is nan",
         DataWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
-    return results

@@ -185,19 +185,18 @@ class Function:
         if names is not None:
             check_names(names)
         single = not isinstance(result, tuple)
-        outputs = [np.asarray(y, dtype=object) for y in ((result,) if single else result)]
-        for y in outputs:
-            for x in y.flat:
+        outputs = []
+        for y in (result,) if single else result:
+            entries = []
+            for x in (array := np.asarray(y, dtype=object)).flat:
                 if graph_of([x]) is None and not isinstance(x, NUMBERS):
                     raise CompileError(
                         f"{vars(self)['__name__']} returns {quote(x)}: expected arrays of numbers "
                         "and of what it computes, or a tuple or a dictionary of these"
                     )
-        numbers = [
-            object_array([x.item() if isinstance(x, np.generic) else x for x in y.flat], y.shape)
-            for y in outputs
-        ]
-        return numbers, single, names
+                entries.append(x.item() if isinstance(x, np.generic) else x)
+            outputs.append(object_array(entries, array.shape))
+        return outputs, single, names
 
 
 def _inputs(

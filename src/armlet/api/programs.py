@@ -148,12 +148,10 @@ def cheapest(
     units             215
     constants         210
     """
+    arguments = constants or {}, minimal, options
     if isinstance(quantity, str):
-        requested = make_request(robot, quantity, constants or {}, minimal, options)
-        return cheapest_program(requested, minimize)
-    return cheapest_composition(
-        compose_quantities(robot, quantity, constants or {}, minimal, options), minimize
-    )
+        return cheapest_program(make_request(robot, quantity, *arguments), minimize)
+    return cheapest_composition(compose_quantities(robot, quantity, *arguments), minimize)
 
 
 def compile(

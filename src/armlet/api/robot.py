@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
-from armlet.api.evaluation import Array, evaluate, mask_singular
+from armlet.api.evaluation import Array, Out, evaluate
 from armlet.formats import dh, loading
 from armlet.formats.dh import EARTH
 from armlet.formats.from_mujoco import read_mujoco
@@ -22,10 +22,6 @@ from armlet.robot import RobotModel
 
 Pair = tuple[Array, Array]
 Triple = tuple[Array, Array, Array]
-Out = Array | None
-"""Where results are written: to new arrays if None."""
-OutPair = Pair | None
-OutTriple = Triple | None
 
 
 class Robot(RobotModel):
@@ -100,10 +96,6 @@ class Robot(RobotModel):
         name : str
             The name of the robot.
 
-        Returns
-        -------
-        Robot
-
         Examples
         --------
         >>> import armlet
@@ -126,16 +118,10 @@ class Robot(RobotModel):
         >>> armlet.trace(arm, "gravity_torque").symbols
         ['L', 'c', 'm', 'g']
         """
-        return cls.of(
-            dh.from_dh(
-                rows,
-                convention=convention,
-                joints=joints,
-                gravity=gravity,
-                inertia=inertia,
-                name=name,
-            )
+        model = dh.from_dh(
+            rows, convention=convention, joints=joints, gravity=gravity, inertia=inertia, name=name
         )
+        return cls.of(model)
 
     def lock(self, values: Mapping[str, float]) -> Self:
         """The robot with some joints fixed at given values; their bodies merge into the parents.
@@ -234,13 +220,7 @@ class Robot(RobotModel):
         return evaluate(self, Robot.forward_dynamics, (q, qd, tau), out, threads)
 
     def linearization(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        qdd: ArrayLike,
-        *,
-        out: OutTriple = None,
-        threads: int = 1,
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, out: Out = None, threads: int = 1
     ) -> Triple:
         """Derivatives of the torques by qdd (H), qd (V) and q (P).
 
@@ -249,13 +229,7 @@ class Robot(RobotModel):
         return evaluate(self, Robot.linearization, (q, qd, qdd), out, threads)
 
     def forward_linearization(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        tau: ArrayLike,
-        *,
-        out: OutTriple = None,
-        threads: int = 1,
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, out: Out = None, threads: int = 1
     ) -> Triple:
         """Derivatives of the accelerations under torques tau by q, qd and tau.
 
@@ -264,7 +238,7 @@ class Robot(RobotModel):
         return evaluate(self, Robot.forward_linearization, (q, qd, tau), out, threads)
 
     def state_space(
-        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, out: OutPair = None, threads: int = 1
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, out: Out = None, threads: int = 1
     ) -> Pair:
         """Linearised state space A, B: dx/dt = A x + B dtau with x = (dq, dqd).
 
@@ -278,7 +252,7 @@ class Robot(RobotModel):
         qd: ArrayLike,
         frame: str | None = None,
         *,
-        out: OutTriple = None,
+        out: Out = None,
         threads: int = 1,
     ) -> Triple:
         """Operational-space model D, C, G: wrench D a + C + G for acceleration a of a frame.
@@ -287,8 +261,7 @@ class Robot(RobotModel):
         joints, six at most, must move the frame (by default the tool). At singular postures the
         results are nan, with a `DataWarning`.
         """
-        results = evaluate(self, Robot.cartesian_model, (q, qd), out, threads, frame=frame)
-        return mask_singular(self, "cartesian_model", q, frame, results)
+        return evaluate(self, Robot.cartesian_model, (q, qd), out, threads, frame=frame)
 
     def cartesian_linearization(
         self,
@@ -297,19 +270,16 @@ class Robot(RobotModel):
         qdd: ArrayLike,
         frame: str | None = None,
         *,
-        out: OutTriple = None,
+        out: Out = None,
         threads: int = 1,
     ) -> Triple:
         """Derivatives of the torques by acceleration, velocity and displacement of a frame.
 
-        Returns three arrays of shape (..., n, 6), columns angular first, base axes. All joints, six
-        at most, must move the frame (by default the tool). At singular postures the results are
-        nan, with a `DataWarning`.
+        Returns three arrays of shape (..., n, 6), columns angular first, base axes. Frames and
+        singular postures are those of `cartesian_model`.
         """
-        results = evaluate(
-            self, Robot.cartesian_linearization, (q, qd, qdd), out, threads, frame=frame
-        )
-        return mask_singular(self, "cartesian_linearization", q, frame, results)
+        arrays = q, qd, qdd
+        return evaluate(self, Robot.cartesian_linearization, arrays, out, threads, frame=frame)
 
     def friction_torque(self, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """Friction torques of the drives: viscous, Coulomb and constant.
@@ -337,7 +307,7 @@ class Robot(RobotModel):
         """
         return evaluate(self, Robot.momentum, (q, qd), out, threads)
 
-    def energy(self, q: ArrayLike, qd: ArrayLike, *, out: OutPair = None, threads: int = 1) -> Pair:
+    def energy(self, q: ArrayLike, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Pair:
         """Kinetic and potential energy.
 
         Returns two arrays of shape (...); the potential is zero with all mass at the base's origin.
@@ -530,9 +500,9 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
         are fixed too.
     mimic : {"couple", "free", "lock"}
         What becomes of joints that mimic others (URDF), or that an equality ties to others (MJCF).
-        "couple": one coordinate moves them and the joint that they follow, and q holds that joint's
-        position alone. "free": they move freely. "lock": they are fixed where they are while the
-        others are at the values given by `lock`, or else at zero.
+        "couple": q holds the position of the joint that they follow alone. "free": they move
+        freely. "lock": they are fixed where they are while the others are at the values given by
+        `lock`, or else at zero.
     tool : str, optional
         The frame that is the tool; by default the file's, or the only link without children.
     gravity : three floats, optional
@@ -548,9 +518,8 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
         (those of fluids and along tendons); or leave all of these out, with a warning that names
         them. Damping and friction are always read.
     order : {"file", "pinocchio"} or sequence of str
-        The order of the joints in q: that of the file, parents first; that of Pinocchio, by which
-        every joint is followed by all it carries, and siblings are sorted by name; or the names of
-        all moving joints, parents first.
+        The order of the joints in q: that of the file, parents first; that of Pinocchio, depth
+        first with siblings sorted by name; or the names of all moving joints, parents first.
     folders : sequence of str or Path
         Where files that the robot's file names may be, besides its own folder and the ROS package
         or Gazebo model that this is a part of. No other file is read, except by a .xacro file.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from armlet._support import validation
 from armlet.api.functions import Function
 from armlet.errors import DataError, quote
+from armlet.simulation.step import argument_shapes, input_rate
 from armlet.simulation.trajectory import Occurrence, Trajectory
 
 Array = NDArray[np.float64]
@@ -27,24 +28,12 @@ class HeldArguments:
 
     def at(self, function: Function, state: Mapping[str, Array]) -> list[Array]:
         """The arguments of a function at the rows of a state, one of which is the time."""
-        values = []
-        for name, x in function.inputs.items():
-            if name in state:
-                values.append(state[name])
-                continue
-            if name not in self.arguments:
-                raise DataError(
-                    f"{function!r} has an argument {name!r} without a value: expected "
-                    f"arguments={{{name!r}: ...}}"
-                )
+        values = dict(state)
+        for name, shape in argument_shapes(function, state, self.arguments).items():
             value = validation.array(self.arguments[name], name, finite=False)
-            by_step = (self.steps, *x.shape)
-            if value.shape not in (x.shape, by_step):
-                raise DataError(
-                    f"{name} has shape {value.shape}: expected one of {x.shape}, {by_step}"
-                )
-            values.append(held_rows(value, x.shape, state["t"], self.dt, self.steps))
-        return values
+            input_rate(name, value.shape, shape, None, self.steps)
+            values[name] = held_rows(value, shape, state["t"], self.dt, self.steps)
+        return [values[name] for name in function.inputs]
 
 
 def held_rows(value: Array, shape: tuple[int, ...], t: Array, dt: float, steps: int) -> Array:
@@ -92,16 +81,12 @@ class Event:
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise DataError(f"an event's function is {quote(self.function)}: expected a function")
+        name = self.name or getattr(self.function, "__name__", "event")
+        object.__setattr__(self, "name", name)
         if self.direction not in (0, 1, -1):
             raise DataError(
-                f"the direction of event {self.label!r} is {quote(self.direction)}: expected "
-                "0, 1 or -1"
+                f"the direction of event {name!r} is {quote(self.direction)}: expected 0, 1 or -1"
             )
-
-    @property
-    def label(self) -> str:
-        """The name, or that of the function."""
-        return self.name or getattr(self.function, "__name__", "event")
 
     def values(self, t: Array, q: Array, qd: Array, held: HeldArguments) -> Array:
         """The numbers at rows of a trajectory."""
@@ -111,14 +96,14 @@ class Event:
         else:  # which may write to its arrays
             rows = zip(t.tolist(), q.copy(), qd.copy(), strict=True)
             numbers = [function(*row) for row in rows]
-            values = validation.array(numbers, f"event {self.label!r}", finite=False)
+            values = validation.array(numbers, f"event {self.name!r}", finite=False)
         if values.shape != t.shape:
             raise DataError(
-                f"event {self.label!r} has shape {values.shape[1:]}: expected one number"
+                f"event {self.name!r} has shape {values.shape[1:]}: expected one number"
             )
         if np.isnan(values).any():
             raise DataError(
-                f"event {self.label!r} is not a number at {t[np.isnan(values)][0]:g} s: expected "
+                f"event {self.name!r} is not a number at {t[np.isnan(values)][0]:g} s: expected "
                 "one at every instant"
             )
         return values
@@ -132,11 +117,14 @@ def find_events(
     for event in events:
         for t in _crossings(event, trajectory, held):
             now = trajectory.at([t])
-            crossings.append((Occurrence(event.label, t, now.q[0], now.qd[0]), event.ends))
+            crossings.append((Occurrence(event.name, t, now.q[0], now.qd[0]), event.ends))
     crossings.sort(key=lambda x: x[0].t)
-    last = next((k for k, (_, ends) in enumerate(crossings) if ends), None)
-    occurrences = [x for x, _ in crossings]
-    return (occurrences, False) if last is None else (occurrences[: last + 1], True)
+    occurrences = []
+    for occurrence, ends in crossings:
+        occurrences.append(occurrence)
+        if ends:
+            return occurrences, True
+    return occurrences, False
 
 
 def _crossings(event: Event, trajectory: Trajectory, held: HeldArguments) -> Iterator[float]:

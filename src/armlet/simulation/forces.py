@@ -124,13 +124,6 @@ def friction_damping(
     return _vector(robot._coordinate_torques(np.array(damping, dtype=object)))
 
 
-def friction_damping_at_rest(law: Friction, robot: RobotModel) -> Array:
-    """The derivative of each joint's friction by its velocity at rest, where it is steepest."""
-    stribeck = np.array(law.stribeck_at_rest(robot))
-    dry = np.array([float(x.coulomb) for x in robot.drives]) + stribeck
-    return np.array([float(x.viscous) for x in robot.drives]) + dry / law.velocity
-
-
 def _joints(law: Friction, robot: RobotModel, qd: Array) -> Iterator[tuple[Drive, Scalar, Scalar]]:
     """Of each joint: its drive, its velocity, and Stribeck's friction at that velocity."""
     velocities, stribeck = robot._joint_velocities(qd), law.stribeck_at_rest(robot)
@@ -340,10 +333,6 @@ class Arm:
         values = {**u, "t": t, "q": q, "qd": qd}
         return simplified.record([values[name] for name in inputs])
 
-    def solve(self, H: Array, y: Array) -> Array:
-        """x with H x = y, for a symmetric positive definite H."""
-        return math.solve(_vector(H), y)
-
 
 def state_inputs(robot: RobotModel) -> list[Input]:
     """The inputs that every step has: q, qd and t."""
@@ -432,7 +421,10 @@ def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str
     gamma = robot._joint_velocities(np.eye(robot.nv)).T  # of joints, by those of coordinates
     none = np.zeros((robot.nv, robot.nv))
     if arm.friction is not None:
-        damping = friction_damping_at_rest(arm.friction, robot)
+        viscous = np.array([float(drive.viscous) for drive in robot.drives])
+        dry = np.array([float(drive.coulomb) for drive in robot.drives])
+        dry += arm.friction.stribeck_at_rest(robot)
+        damping = viscous + dry / arm.friction.velocity
         yield "friction", none, gamma.T @ (damping[:, None] * gamma)
     if arm.stops is not None:
         limited = np.array([np.isfinite(joint.limits[:2]).any() for joint in robot.coordinates])

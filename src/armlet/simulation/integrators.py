@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from armlet import math
 from armlet.errors import DataWarning
 from armlet.simulation.forces import Arm, Array, Inputs, Rate
 
@@ -142,10 +143,10 @@ def variational_midpoint(
     for _ in range(ITERATIONS):
         middle = q + half * v
         F = force(middle, v)
-        v = arm.solve(arm.quantity("inertia_matrix", u, middle), p + half * F)
+        v = math.solve(arm.quantity("inertia_matrix", u, middle), p + half * F)
     F = force(q + half * v, v)
     new = q + h * v
-    return new, arm.solve(arm.quantity("inertia_matrix", u, new), p + h * F)
+    return new, math.solve(arm.quantity("inertia_matrix", u, new), p + h * F)
 
 
 GAMMA = 1 - 0.5**0.5
@@ -177,12 +178,12 @@ def rosenbrock2(arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs) -> tup
         return arm.free_force(half, middle, v, u) + arm.joint_forces(x, v)
 
     f = force(q, qd)
-    K, D = arm.joint_stiffness(q, qd, h, qd + h * arm.solve(H, f), GAMMA)
+    K, D = arm.joint_stiffness(q, qd, h, qd + h * math.solve(H, f), GAMMA)
     A = H + np.diag(g * D + g * g * K)
-    k = arm.solve(A, h * (f - g * K * qd))
+    k = math.solve(A, h * (f - g * K * qd))
     x = h * qd + g * k
     z = h * (qd + k) - 2 * x
-    l = arm.solve(A, h * force(q + x, qd + k) - 2 * (H @ k) - g * K * z)
+    l = math.solve(A, h * force(q + x, qd + k) - 2 * (H @ k) - g * K * z)
     y = z + g * l
     return q + 1.5 * x + 0.5 * y, qd + 1.5 * k + 0.5 * l
 

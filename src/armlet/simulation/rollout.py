@@ -15,7 +15,6 @@ from armlet._support.progress import advancing, status
 from armlet.api.functions import Function
 from armlet.api.robot import Robot
 from armlet.errors import DataError, DataWarning, quote
-from armlet.graph import Input
 from armlet.runtime.loop_kernel import LoopKernel
 from armlet.simulation.forces import PREFIX, Plant, cached_rates
 from armlet.simulation.integrators import INTEGRATORS, default_integrator, warn_if_unstable
@@ -62,24 +61,22 @@ def rollout(
     q0, qd0 : array_like of shape (N, n)
         The starts; at rest by default.
     torque : array_like or Function, optional
-        Constant torques of shape (n,), or (N, n) for each run; torques of shape (steps, n) or
-        (steps, N, n), held during each step; or an `armlet.function` of q, qd, t and further
-        arguments, evaluated at every instant that the integrator asks for. None by default.
+        Constant torques of shape (n,) or (N, n); torques of shape (steps, n) or (steps, N, n), held
+        during each step; or an `armlet.function` of q, qd, t and further arguments, evaluated at
+        every instant that the integrator asks for.
     dt : float
         The length of a step in s.
     steps : int
         How many there are.
     method : str, optional
-        The integrator, one of `armlet.INTEGRATORS`: by default "rosenbrock2" where friction or
-        stops act, which are too stiff for explicit steps, and "semi_implicit_euler" otherwise. A
-        `DataWarning` says if steps are too long for friction, stops or the torque function at
-        the first start.
+        One of `armlet.INTEGRATORS`: by default "rosenbrock2" where friction or stops act, and
+        "semi_implicit_euler" otherwise. A `DataWarning` says if steps are too long for friction,
+        stops or the torque function at the first start.
     every : int
         After how many steps a row is kept; the last row is the end.
     reduce : Function, optional
-        Sum this function of q, qd, t and further arguments over the starts of all steps, and keep
-        only the last row. The sum is `cost`. Where `torque` is an array, an argument tau is
-        the torque of the step.
+        Sum this function of q, qd, t and further arguments over the starts of all steps, as `cost`,
+        and keep only the last row. Its tau is the torque of a step if `torque` is an array.
     arguments : mapping of str to array_like, optional
         Further arguments of the functions: one value, or one for every run (N, ...), every step
         (steps, ...) or both (steps, N, ...).
@@ -163,14 +160,9 @@ def _forward(steps: Steps, q0: Array, qd0: Array, tangents: Mapping[str, ArrayLi
     values = dict(zip((x.name for x in arm.inputs), steps.values, strict=True))
     along = {name: np.zeros_like(x) for name, x in {"q0": q0, "qd0": qd0, **values}.items()}
     for name, value in tangents.items():
-        tangent = validation.array(value, f"the tangent of {name}", finite=False)
-        expected = along[names[name]].shape
-        if tangent.shape != expected:
-            raise DataError(
-                f"the tangent of {name} has shape {tangent.shape}: expected that of {name}, "
-                f"{expected}"
-            )
-        along[names[name]] = tangent
+        shape = along[names[name]].shape
+        label, expected = f"the tangent of {name}", f"that of {name}, {shape}"
+        along[names[name]] = validation.array(value, label, shape, expected=expected, finite=False)
 
     def compile_loop() -> LoopKernel:
         with status(f"tracing steps of {method}"):
@@ -206,82 +198,69 @@ def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollout
     names = _input_names(steps, wrt)
     if steps.reduce is None:
         raise DataError("a gradient is that of a cost: expected reduce=, a user function")
-    arm, runs = steps.arm, len(q0)
-    backward = _Backward(steps, runs, [x for x in arm.inputs if x.name in names.values()])
+    arm, runs, threads = steps.arm, len(q0), steps.threads
+    inputs = [x for x in arm.inputs if x.name in names.values()]
+    forward, backward = _loops_of_gradient(steps, [x.name for x in inputs])
+    cotangents = [np.zeros_like(q0), np.zeros_like(qd0), np.zeros(runs), np.ones(runs)]
+    sums = {x.name: np.zeros((runs, *x.shape)) for x in inputs if not has_rows(x)}
+    blocks: dict[str, list[Array]] = {x.name: [] for x in inputs if has_rows(x)}
+
+    def states(state: Sequence[Array], begin: int, end: int, every: int) -> tuple[Array, ...]:
+        """The states of all runs, in rows, from one step to another."""
+        arrays = (*state, np.array(steps.dt), *steps.values_between(begin, end))
+        return forward(*arrays, runs=runs, steps=end - begin, every=every, threads=threads)
+
+    def pull_back(state: Sequence[Array], begin: int, end: int) -> list[Array]:
+        """Pull the cotangents back from step `end` to `begin`; return the state at the end."""
+        rows = states(state, begin, end, 1)
+        values = {"dt": np.array(steps.dt)}
+        for name, start, later in zip(("q", "qd", "t"), state, rows, strict=False):
+            values[name] = np.concatenate([start[None], later[:-1]])[::-1]
+        for x, value in zip(arm.inputs, steps.values_between(begin, end), strict=True):
+            values[x.name] = value[::-1] if has_rows(x) else value
+        used = [values[name] for name in backward.loop.body.inputs if name in values]
+        arrays = (*used, *cotangents, *sums.values())
+        results = backward(*arrays, runs=runs, steps=end - begin, threads=threads)
+        cotangents[:] = results[: len(cotangents)]
+        for x, derivatives in zip(inputs, results[len(cotangents) :], strict=True):
+            if has_rows(x):
+                blocks[x.name].insert(0, derivatives[::-1])
+            else:
+                sums[x.name] = derivatives
+        return [x[-1] for x in rows]
+
     bytes_of_step = 8 * max(1, runs) * (arm.robot.nq + arm.robot.nv + 1)
     length = max(isqrt(steps.count) + 1, MEMORY // bytes_of_step)
     segments = [(k, min(k + length, steps.count)) for k in range(0, steps.count, length)]
-    states = [start_state(steps, q0, qd0)]
+    starts = [start_state(steps, q0, qd0)]
     with advancing(f"gradient of {steps.method} of {arm.robot.name}") as advance:
         for begin, end in segments[:-1]:
-            states.append([x[-1] for x in backward.states(states[-1], begin, end, end - begin)])
-        q, qd, _, cost = backward.pull_back(states[-1], *segments[-1])
-        for (begin, end), state in zip(segments[-2::-1], states[-2::-1], strict=True):
+            starts.append([x[-1] for x in states(starts[-1], begin, end, end - begin)])
+        q, qd, _, cost = pull_back(starts[-1], *segments[-1])
+        for (begin, end), state in zip(segments[-2::-1], starts[-2::-1], strict=True):
             advance(1 - end / steps.count)
-            backward.pull_back(state, begin, end)
-    by_input = backward.gradient()
+            pull_back(state, begin, end)
+    by_input = dict(zip(STARTS, cotangents, strict=False)) | sums
+    by_input |= {name: np.concatenate(rows) for name, rows in blocks.items()}
+    axis_of_runs = {"once": 0, "step": 1}
+    for x in inputs:
+        if x.rate in axis_of_runs:  # one value is shared by all runs
+            by_input[x.name] = by_input[x.name].sum(axis_of_runs[x.rate])
     gradient = {name: by_input[x] for name, x in names.items()}
     return Rollouts(steps.times, q[None], qd[None], cost, gradient)
 
 
-class _Backward:
-    """The way back through the steps, which sums up the derivatives of all costs."""
+def _loops_of_gradient(steps: Steps, names: Sequence[str]) -> tuple[LoopKernel, LoopKernel]:
+    """The loop that stores all that is carried, and the one that pulls derivatives back."""
+    arm, method, reduce = steps.arm, steps.method, steps.reduce
 
-    def __init__(self, steps: Steps, runs: int, inputs: Sequence[Input]) -> None:
-        arm, method, reduce = steps.arm, steps.method, steps.reduce
-        names = [x.name for x in inputs]
+    def compile_loops() -> tuple[LoopKernel, LoopKernel]:
+        with status(f"tracing steps of {method}"):
+            loop = step_loop(arm, method, reduce)
+            whole = replace(loop, recorded=(*loop.carried,))
+            return LoopKernel(whole), LoopKernel(loop.vjp(names))
 
-        def compile_loops() -> tuple[LoopKernel, LoopKernel]:
-            with status(f"tracing steps of {method}"):
-                loop = step_loop(arm, method, reduce)
-                whole = replace(loop, recorded=(*loop.carried,))
-                return LoopKernel(whole), LoopKernel(loop.vjp(names))
-
-        key = ("vjp", arm, method, reduce, *names)
-        self.forward, self.backward = arm.robot._once(key, compile_loops)
-        self.steps, self.runs, self.inputs = steps, runs, inputs
-        shapes = ((runs, arm.robot.nq), (runs, arm.robot.nv), (runs,))
-        self.cotangents: list[Array] = [*map(np.zeros, shapes), np.ones(runs)]
-        self.sums = {x.name: np.zeros((runs, *x.shape)) for x in inputs if not has_rows(x)}
-        self.blocks: dict[str, list[Array]] = {x.name: [] for x in inputs if has_rows(x)}
-
-    def states(self, state: Sequence[Array], begin: int, end: int, every: int) -> tuple[Array, ...]:
-        """The states of all runs, in rows, from one step to another."""
-        arrays = (*state, np.array(self.steps.dt), *self.steps.values_between(begin, end))
-        count, threads = end - begin, self.steps.threads
-        return self.forward(*arrays, runs=self.runs, steps=count, every=every, threads=threads)
-
-    def pull_back(self, state: Sequence[Array], begin: int, end: int) -> list[Array]:
-        """Pull the cotangents back from step `end` to `begin`; return the state at the end."""
-        rows = self.states(state, begin, end, 1)
-        values = {"dt": np.array(self.steps.dt)}
-        for name, start, later in zip(("q", "qd", "t"), state, rows, strict=False):
-            values[name] = np.concatenate([start[None], later[:-1]])[::-1]
-        between = self.steps.values_between(begin, end)
-        for x, value in zip(self.steps.arm.inputs, between, strict=True):
-            values[x.name] = value[::-1] if has_rows(x) else value
-        used = [values[name] for name in self.backward.loop.body.inputs if name in values]
-        arrays = (*used, *self.cotangents, *self.sums.values())
-        threads = self.steps.threads
-        results = self.backward(*arrays, runs=self.runs, steps=end - begin, threads=threads)
-        carried = len(self.cotangents)
-        self.cotangents = [*results[:carried]]
-        for x, derivatives in zip(self.inputs, results[carried:], strict=True):
-            if has_rows(x):
-                self.blocks[x.name].insert(0, derivatives[::-1])
-            else:
-                self.sums[x.name] = derivatives
-        return [x[-1] for x in rows]
-
-    def gradient(self) -> dict[str, Array]:
-        """The derivatives by the starts and by the inputs, summed over runs that share a value."""
-        gradient = dict(zip(STARTS, self.cotangents, strict=False)) | self.sums
-        gradient |= {name: np.concatenate(blocks) for name, blocks in self.blocks.items()}
-        axis_of_runs = {"once": 0, "step": 1}
-        for x in self.inputs:
-            if x.rate in axis_of_runs:
-                gradient[x.name] = gradient[x.name].sum(axis_of_runs[x.rate])
-        return gradient
+    return arm.robot._once(("vjp", arm, method, reduce, *names), compile_loops)
 
 
 def _input_names(steps: Steps, names: Collection[str]) -> dict[str, str]:

@@ -33,8 +33,8 @@ from armlet.simulation.step import (
     STATE,
     Steps,
     acceleration_kernel,
+    argument_shapes,
     arguments_by_name,
-    check_steps,
     first_inputs,
     make_arm,
     run,
@@ -44,10 +44,8 @@ from armlet.simulation.trajectory import ARRAYS, Trajectory, decimate
 Array = NDArray[np.float64]
 Torque = Callable[[float, Array, Array], ArrayLike]
 AtLimits = Literal["ignore", "error"]
-LIMITS: tuple[AtLimits, ...] = get_args(AtLimits)
 ADAPTIVE = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau", "lsoda": "LSODA"}
 """SciPy's integrators, which choose the length of their steps, and their classes."""
-IMPLICIT = ("radau", "lsoda")
 STIFF = 300.0
 """The rate in 1/s from which the default adaptive integrator is an implicit one."""
 RECORDED = (*STATE, "qdd", "tau")
@@ -138,29 +136,25 @@ def simulate(
     q0, qd0 : array_like of shape (n,)
         The start; at rest by default.
     torque : optional
-        None (free motion); an array of shape (n,), constant torques, or (steps, n), rows dt apart,
-        each held until the next; an `armlet.function` of q, qd, t and further arguments,
-        compiled into the simulation; or any Python function of t, q and qd, which is slower: with
-        steps of fixed length it is called at the start of each, and its torques are held.
+        None; an array of shape (n,), or (steps, n), rows dt apart, each held until the next; an
+        `armlet.function` of q, qd, t and further arguments, compiled into the simulation; or any
+        Python function of t, q and qd, which is slower: fixed steps hold what it returns.
     duration : float
         How long, in s: a whole number of dt.
     dt : float, optional
-        The time between rows, and the length of fixed steps. By default a thousandth of the
-        duration.
+        The time between rows, and the length of fixed steps; by default duration / 1000.
     method : str or Adaptive, optional
         The integrator: "dop853", "rk45", "radau" and "lsoda" are adaptive, `Adaptive` has their
         tolerances and the default; those of `armlet.INTEGRATORS` have fixed steps. A `DataWarning`
         says if these are too long for friction, stops or the torque function.
     limits : {"ignore", "error"}
-        What happens at the limits of joints: nothing, or a `MotionError` where a joint is beyond
-        them after a dt. A `Plant` may have stops there.
+        Whether a joint beyond its limits after a dt is a `MotionError`; a `Plant` may have stops.
     arguments : mapping of str to array_like, optional
-        Further arguments of the torque function, of events and of recorded functions: one value,
-        or one for every dt (steps, ...), each held until the next. Any name but t, q and qd will
-        do.
+        Further arguments of all functions, by any name but t, q and qd: one value, or one for every
+        dt (steps, ...), each held until the next.
     events : sequence of Event
-        Events to look for; a function alone is an event that ends the simulation. An event is
-        seen if the sign of its function differs from one dt to the next.
+        A function alone is an event that ends the simulation. An event is seen if the sign of its
+        function differs from one dt to the next.
     record : sequence of str or Function
         What else to record at every row: names of quantities, such as "forward_kinematics", or
         user functions of q, qd, qdd, tau, t and further arguments.
@@ -170,9 +164,8 @@ def simulate(
     Returns
     -------
     Trajectory
-        With a row at time 0. If the motion diverges or a torque is not finite, it has what came
-        before, `ended` says why, and so does a `DataWarning`; so too, without a warning, where
-        Ctrl-C is pressed.
+        With a row at time 0. If the simulation diverges, a torque is not finite or Ctrl-C is
+        pressed, it has what came before, and `ended` and a `DataWarning` (but for Ctrl-C) say why.
 
     Examples
     --------
@@ -187,13 +180,13 @@ def simulate(
     duration = validation.number(duration, "duration", "a time in s", above=0)
     dt = duration / ROWS if dt is None else dt
     dt = validation.number(dt, "dt", "a length of time in s", above=0)
-    validation.one_of(limits, "limits", LIMITS)
+    validation.integer(every, "every", low=1)
+    validation.one_of(limits, "limits", get_args(AtLimits))
     adaptive = method if isinstance(method, Adaptive) else Adaptive()
     method = method.method if isinstance(method, Adaptive) else method
     if method is not None:
         validation.one_of(method, "method", (*ADAPTIVE, *INTEGRATORS))
     count = _step_count(duration, dt)
-    check_steps(dt, count, every)
     plant = single_plant(robot)
     robot = plant.robot
     for name, items in (("events", events), ("record", record)):
@@ -210,8 +203,16 @@ def simulate(
                 "and jump in between: expected another method, or an armlet.function"
             )
         python, applied = PythonTorque(torque, []), np.zeros((count, robot.nv))
-    torque_arguments = _torque_arguments(values_of, torque, watched, record)
-    arm, values = make_arm(plant, None, count, torque=applied, arguments=torque_arguments)
+    observers = [(x.function, STATE) for x in watched] + [(x, RECORDED) for x in record]
+    observed = {
+        name
+        for function, state in observers
+        if isinstance(function, Function)
+        for name in argument_shapes(function, state, values_of)
+    }
+    arm, values = make_arm(
+        plant, None, count, torque=applied, arguments=values_of, other_arguments=observed
+    )
     q = validation.array(q0, "q0", (robot.nq,))
     qd = validation.array(np.zeros(robot.nv) if qd0 is None else qd0, "qd0", (robot.nv,))
     rates = rates_at(arm, q, qd, first_inputs(arm, values))
@@ -265,25 +266,6 @@ def _step_count(duration: float, dt: float) -> int:
     return steps
 
 
-def _torque_arguments(
-    arguments: Mapping[str, ArrayLike],
-    torque: Any,
-    events: Sequence[Event],
-    record: Sequence[str | Function],
-) -> dict[str, ArrayLike]:
-    """The arguments of the torque function, and those of no function, to be refused later."""
-    own = torque.inputs if isinstance(torque, Function) else {}
-    observers = [(x.function, STATE) for x in events] + [(f, RECORDED) for f in record]
-    others = {
-        name
-        for function, state in observers
-        if isinstance(function, Function)
-        for name in function.inputs
-        if name not in state
-    }
-    return {name: x for name, x in arguments.items() if name in own or name not in others}
-
-
 def _record(
     robot: Robot, run: Trajectory, record: Sequence[str | Function], held: HeldArguments
 ) -> dict[str, Array]:
@@ -291,20 +273,16 @@ def _record(
     state = {name: getattr(run, name) for name in RECORDED}
     recorded: dict[str, Array] = {}
     for what in record:
+        function: Callable[..., Any]
         if isinstance(what, Function):
-            name = what.__name__
+            name, function, arguments = what.__name__, what, held.at(what, state)
         else:
             name = validation.one_of(what, "quantity", QUANTITIES)
+            function = getattr(robot, name)
+            arguments = [state[x] for x in QUANTITIES[name].arguments]
         if name in recorded or name in ARRAYS:
             raise DataError(f"{name!r} is recorded twice: expected functions with other names")
-        if isinstance(what, Function):
-            recorded[name] = np.asarray(what(*held.at(what, state)))
-            continue
-        quantity = QUANTITIES[name]
-        if not set(quantity.arguments) <= set(state):
-            needs = ", ".join(quantity.arguments)
-            raise DataError(f"{name} cannot be recorded: it is a function of {needs}")
-        recorded[name] = np.asarray(getattr(robot, name)(*(state[x] for x in quantity.arguments)))
+        recorded[name] = np.asarray(function(*arguments))
     return recorded
 
 
@@ -321,11 +299,7 @@ def _fixed_steps(steps: Steps, q0: Array, qd0: Array) -> tuple[Array, Array, Arr
     good = np.isfinite(q).all(1) & (np.abs(qd) <= FASTEST).all(1)
     if not good.all():
         k = int(np.argmin(good))
-        is_finite = np.isfinite(q[k]) & np.isfinite(qd[k])
-        if is_finite.all():
-            ended = _too_fast(steps.arm.robot, t[k], qd[k])
-        else:
-            ended = _not_finite(steps.arm.robot, t[k], is_finite)
+        ended = _divergence(steps.arm.robot, t[k], q[k], qd[k])
         rows = max(k, 1)  # the start is kept, however fast it is
         hint = "a smaller dt or another method may help"
         return t[:rows], q[:rows], qd[:rows], f"{ended}; {hint}"
@@ -347,7 +321,8 @@ def _row_by_row(
         with advancing(f"{steps.method} of {steps.arm.robot.name}") as advance:
             for x in rows:
                 now = len(states) * steps.dt
-                _check_finite(steps.arm.robot, now, x)
+                if not np.isfinite(x).all():
+                    raise FloatingPointError(_divergence(steps.arm.robot, now, *np.split(x, 2)))
                 if python is not None:
                     python.rows.append(python.at(steps.arm.robot, now, *np.split(x, 2)))
                 states.append(x)
@@ -410,7 +385,7 @@ def _adaptive_rows(
         return A
 
     options: dict[str, Any] = {"rtol": adaptive.rtol, "atol": adaptive.atol}
-    if method in IMPLICIT and python is None:
+    if method in ("radau", "lsoda") and python is None:
         derivatives = [Kernel(acceleration.program.derivative(name)) for name in ("q", "qd")]
         options["jac"] = jacobian
     if any(x.rate == "step" for x in arm.inputs):
@@ -418,16 +393,16 @@ def _adaptive_rows(
     yield x0
     from scipy import integrate  # which takes as long to load as all of armlet
 
-    _check_finite(arm.robot, 0.0, derivative(0.0, x0))  # no shorter step would help
+    if not np.isfinite(start := derivative(0.0, x0)).all():  # no shorter step would help
+        raise FloatingPointError(_divergence(arm.robot, 0.0, *np.split(start, 2)))
     solver = getattr(integrate, ADAPTIVE[method])(derivative, 0.0, x0, steps.count * dt, **options)
     k = 1
     while k <= steps.count:
         message = solver.step()
         if solver.status == "failed":
             raise FloatingPointError(f"{method} stops at {solver.t:g} s: {message}".rstrip("."))
-        qd = solver.y[n:]
-        if np.abs(qd).max() > FASTEST:
-            raise FloatingPointError(_too_fast(arm.robot, solver.t, qd))
+        if np.abs(solver.y[n:]).max() > FASTEST:
+            raise FloatingPointError(_divergence(arm.robot, solver.t, *np.split(solver.y, 2)))
         between = solver.dense_output()
         is_last = solver.status == "finished"
         while k <= steps.count and (is_last or k * dt <= solver.t):
@@ -438,19 +413,12 @@ def _adaptive_rows(
 # ------------------------------------------------------------------ why a simulation ended
 
 
-def _check_finite(robot: RobotModel, t: float, x: Array) -> None:
-    """Raise where positions or velocities are not finite."""
-    if not np.isfinite(x).all():
-        q, qd = np.split(x, 2)
-        raise FloatingPointError(_not_finite(robot, t, np.isfinite(q) & np.isfinite(qd)))
-
-
-def _not_finite(robot: RobotModel, t: float, is_finite: NDArray[np.bool_]) -> str:
-    joint = robot.coordinates[int(np.argmin(is_finite))].name
-    return f"the motion of joint {joint!r} is not finite at {t:g} s"
-
-
-def _too_fast(robot: RobotModel, t: float, qd: Array) -> str:
+def _divergence(robot: RobotModel, t: float, q: Array, qd: Array) -> str:
+    """What is wrong with a state: a joint that is not finite, or one that is too fast."""
+    is_finite = np.isfinite(q) & np.isfinite(qd)
+    if not is_finite.all():
+        joint = robot.coordinates[int(np.argmin(is_finite))].name
+        return f"the motion of joint {joint!r} is not finite at {t:g} s"
     i = int(np.argmax(np.abs(qd)))
     joint = robot.coordinates[i].name
     return f"the motion diverges: joint {joint!r} has a velocity of {qd[i]:.1e} at {t:g} s"
@@ -472,11 +440,7 @@ def _interrupted(t: float, begun: float) -> str:
 
 
 def _trajectory(
-    robot: Robot,
-    steps: Steps,
-    python: PythonTorque | None,
-    rows: Sequence[Array],
-    ended: str,
+    robot: Robot, steps: Steps, python: PythonTorque | None, rows: Sequence[Array], ended: str
 ) -> Trajectory:
     """The trajectory of rows of t, q and qd, with its torques, accelerations and energies."""
     (t, q, qd), arm = rows, steps.arm

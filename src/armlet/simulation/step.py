@@ -6,7 +6,7 @@ and the arm's forces. `Loop(step)` is all that is compiled, once for a robot.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -102,12 +102,14 @@ def make_arm(
     torque: Any = None,
     reduce: Function | None = None,
     arguments: Mapping[str, ArrayLike] | None = None,
+    other_arguments: Collection[str] = (),
 ) -> tuple[Arm, list[Array]]:
     """An arm under the forces of a call, and the values of its inputs.
 
     The inputs are the torques `tau` if they are an array, the `inertia`, and the arguments of the
     user functions. How often one changes follows from the shape of its value: `runs` is the
-    number of roll-outs, or None for one simulation, whose arrays have no axis for it.
+    number of roll-outs, or None for one simulation, whose arrays have no axis for it. Other
+    arguments are those of functions that forces do not depend on.
     """
     robot = plant.robot
     if callable(torque) and not isinstance(torque, Function):
@@ -116,9 +118,9 @@ def make_arm(
     check_result("torque", function, (robot.nv,))
     check_result("reduce", reduce, ())
     arguments = arguments_by_name(arguments)
-    shapes = _argument_shapes(function, STATE, arguments)
+    shapes = argument_shapes(function, STATE, arguments)
     state = STATE if torque is None or function is not None else (*STATE, "tau")
-    for name, shape in _argument_shapes(reduce, state, arguments).items():
+    for name, shape in argument_shapes(reduce, state, arguments).items():
         if shapes.setdefault(name, shape) != shape:
             raise DataError(
                 f"{name!r} is an argument of shape {shapes[name]} of {function!r} and of "
@@ -128,7 +130,7 @@ def make_arm(
 
     def add(name: str, label: str, value: Any, shape: Shape) -> None:
         array = validation.array(value, label, finite=False)
-        inputs.append(Input(name, shape, _rate(label, array.shape, shape, runs, steps)))
+        inputs.append(Input(name, shape, input_rate(label, array.shape, shape, runs, steps)))
         values.append(array)
 
     if torque is not None and function is None:
@@ -136,9 +138,10 @@ def make_arm(
     if plant.inertia is not None:
         add("inertia", "inertia", plant.inertia, (robot.nb, 10))
     for name, value in arguments.items():
-        if name not in shapes:
+        if name in shapes:
+            add(argument_input(name), name, value, shapes[name])
+        elif name not in other_arguments:
             raise DataError(f"no function has an argument {name!r}: expected one that has")
-        add(argument_input(name), name, value, shapes[name])
     friction = Friction() if plant.friction is True else plant.friction or None
     stops = Stops() if plant.stops is True else plant.stops or None
     if friction is not None and not friction.acts_on(robot):
@@ -146,8 +149,8 @@ def make_arm(
     return Arm(robot, function, friction, stops, tuple(inputs)), values
 
 
-def _argument_shapes(
-    function: Function | None, state: tuple[str, ...], arguments: Mapping[str, ArrayLike]
+def argument_shapes(
+    function: Function | None, state: Collection[str], arguments: Mapping[str, ArrayLike]
 ) -> dict[str, Shape]:
     """The shapes of a function's arguments beside the state; each must have a value."""
     if function is None:
@@ -162,7 +165,7 @@ def _argument_shapes(
     return shapes
 
 
-def _rate(name: str, array_shape: Shape, shape: Shape, runs: int | None, steps: int) -> str:
+def input_rate(name: str, array_shape: Shape, shape: Shape, runs: int | None, steps: int) -> str:
     """How often an input changes, by the shape of its array."""
     axes: dict[str, Shape] = {"once": (), "step": (steps,)}
     if runs is not None:
@@ -306,13 +309,14 @@ def start_state(steps: Steps, q0: Array, qd0: Array) -> list[Array]:
 def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
     """Run the loop; with `keep`, Ctrl-C ends it, and the rows so far are returned."""
     integrator, runs, every = INTEGRATORS[steps.method], len(q0), steps.every
-    state, first, started = start_state(steps, q0, qd0), 0, []
+    state, first = start_state(steps, q0, qd0), 0
+    started: list[list[Array]] = []
     if integrator.memory:
         first = integrator.memory // 2
         if steps.count <= first:
             return run(replace(steps, method=STARTER), q0, qd0, keep)
-        started = _first_steps(steps, state, first)
-        state = [*started[-1], _memory(steps, [state, *started[:-1]])]
+        started, memory = _first_steps(steps, state, first)
+        state = [*started[-1], memory]
     # a cost is that of whole steps
     staged = integrator.rows is not None and steps.reduce is None
     kernel = loop_kernel(steps.arm, steps.method, steps.reduce, staged)
@@ -339,26 +343,23 @@ def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
     return Rollouts(steps.times[:rows], q[:rows], qd[:rows], cost)
 
 
-def _first_steps(steps: Steps, state: list[Array], count: int) -> list[list[Array]]:
-    """What is carried after each of the first steps, which `rk4` does."""
+def _first_steps(steps: Steps, state: list[Array], count: int) -> tuple[list[list[Array]], Array]:
+    """What is carried after each of the first steps, done by `rk4`, and the derivatives before it.
+
+    These are velocities and accelerations, the latest first.
+    """
     kernel = loop_kernel(steps.arm, STARTER, steps.reduce)
-    states = []
+    acceleration = acceleration_kernel(steps.arm)
+    states: list[list[Array]] = []
+    past: list[Array] = []
     for k in range(count):
-        arrays = (*state, np.array(steps.dt), *steps.values_between(k, k + 1))
-        q, qd, *ends = kernel(*arrays, runs=len(state[0]), steps=1)
+        values = steps.values_between(k, k + 1)
+        now = [
+            np.broadcast_to(value[0] if has_rows(x) else value, (len(state[0]), *x.shape))
+            for x, value in zip(steps.arm.inputs, values, strict=True)
+        ]
+        past = [state[1], acceleration(*state[:3], *now), *past]
+        q, qd, *ends = kernel(*state, np.array(steps.dt), *values, runs=len(state[0]), steps=1)
         state = [q[0], qd[0], *ends]
         states.append(state)
-    return states
-
-
-def _memory(steps: Steps, states: Sequence[list[Array]]) -> Array:
-    """The derivatives at the states of the first steps, the latest first."""
-    past: list[Array] = []
-    acceleration = acceleration_kernel(steps.arm)
-    for k, (q, qd, t, *_) in reversed(list(enumerate(states))):
-        now = [
-            np.broadcast_to(value[0] if has_rows(x) else value, (len(q), *x.shape))
-            for x, value in zip(steps.arm.inputs, steps.values_between(k, k + 1), strict=True)
-        ]
-        past += [qd, acceleration(q, qd, t, *now)]
-    return np.stack(past, axis=1)
+    return states, np.stack(past, axis=1)

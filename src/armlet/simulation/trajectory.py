@@ -20,7 +20,6 @@ from armlet.plotting import (
     Figure,
     Plottable,
     Theme,
-    graph_objects,
     panels,
     plain,
     with_theme,
@@ -44,42 +43,32 @@ class Occurrence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trajectory(Plottable):
-    """A trajectory of an arm, one row per time.
-
-    Attributes
-    ----------
-    t : array of shape (k,)
-        Times in s, rising.
-    q, qd, qdd : arrays of shape (k, n)
-        Positions, velocities and accelerations.
-    tau : array of shape (k, n)
-        The torques that were applied, without passive forces and stops.
-    kinetic, potential : arrays of shape (k,)
-        Energies in J.
-    joints : tuple of str
-        The names of the joints.
-    ended : str
-        Why it ended before its time; empty if it did not.
-    notes : tuple of str
-        Remarks on how it was computed.
-    events : tuple of Occurrence
-        The events, in the order of time: name, t, q, qd.
-    recorded : mapping of str to array
-        The arrays of `record=`, by name, one row per time.
-    """
+    """A trajectory of an arm, one row per time."""
 
     t: Array
+    """Times in s, rising, (k,)."""
     q: Array
+    """Positions, (k, n)."""
     qd: Array
+    """Velocities, (k, n)."""
     qdd: Array
+    """Accelerations, (k, n)."""
     tau: Array
+    """The torques that were applied, without passive forces and stops, (k, n)."""
     kinetic: Array
+    """Kinetic energies in J, (k,)."""
     potential: Array
+    """Potential energies in J, (k,)."""
     joints: tuple[str, ...]
+    """The names of the joints."""
     ended: str = ""
+    """Why it ended before its time; empty if it did not."""
     notes: tuple[str, ...] = ()
+    """Remarks on how it was computed."""
     events: tuple[Occurrence, ...] = ()
+    """The events, in the order of time."""
     recorded: Mapping[str, Array] = field(default_factory=dict)
+    """The arrays of `record=`, by name, one row per time."""
 
     def __len__(self) -> int:
         return len(self.t)
@@ -215,23 +204,23 @@ class Trajectory(Plottable):
             vertical_spacing=0.2 / last,
             subplot_titles=[*titles, "energy (J)"],
         )
-        graphs = graph_objects()
         for row, name in enumerate(shown, 1):
             for i, joint in enumerate(self.joints):
-                curve = graphs.Scatter(
+                figure.add_scatter(
                     x=self.t,
                     y=getattr(self, name)[:, i],
                     name=plain(joint),
                     legendgroup=joint,
                     showlegend=row == 1,
                     line_color=COLOURS[i % len(COLOURS)],
+                    row=row,
+                    col=1,
                 )
-                figure.add_trace(curve, row, 1)
         energies = {"kinetic": self.kinetic, "potential": self.potential, "total": self.energy}
         for (name, values), dash in zip(energies.items(), ("dot", "dash", "solid"), strict=True):
-            style = {"color": INK, "dash": dash}
-            curve = graphs.Scatter(x=self.t, y=values, name=name, line=style, legend="legend2")
-            figure.add_trace(curve, last, 1)
+            line = {"color": INK, "dash": dash}
+            options = {"name": name, "line": line, "legend": "legend2"}
+            figure.add_scatter(x=self.t, y=values, row=last, col=1, **options)
         for event in self.events:
             figure.add_vline(x=event.t, line={"color": FAINT, "dash": "dot"}, row="all")
         figure.update_xaxes(title_text="time (s)", row=last, col=1)
@@ -269,8 +258,6 @@ def _stack_columns(columns: Mapping[str, Array], joints: Sequence[str]) -> dict[
 
 def decimate(run: Trajectory, count: int) -> Trajectory:
     """The first of every `count` rows, and the last row."""
-    if count == 1:
-        return run
     rows = np.arange(len(run)) % count == 0
     rows[-1:] = True
     return run._with_arrays({name: array[rows] for name, array in run._arrays().items()})
