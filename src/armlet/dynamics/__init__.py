@@ -1,9 +1,13 @@
 """Every quantity of an arm's dynamics, by every formulation known for it.
 
-A formulation is a function under the decorator `formulation`, in a file for its source, which is
-imported here or in its folder. `FORMULATIONS` is the table of all, which tests, counts and the
-command line iterate on.
+A formulation is a function under `describe`, in a file for its source, and is listed in `FUNCTIONS`
+of its folder or below. `FORMULATIONS` is the table of all, which tests, counts and the command line
+iterate on. Users add to it with the decorator `formulation`.
 """
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, Unpack
 
 from armlet.dynamics import (
     bias,
@@ -17,13 +21,113 @@ from armlet.dynamics import (
     passive,
     regressor,
 )
-from armlet.dynamics.formulation import FORMULATIONS, Formulation, formulation
+from armlet.dynamics.formulation import Declared, Formulation, Function, describe, entry_of
 from armlet.dynamics.quantities import QUANTITIES, Quantity
+from armlet.errors import ArmletError
 
 __all__ = ["FORMULATIONS", "QUANTITIES", "Formulation", "Quantity", "formulation"]
 
-for _entries in FORMULATIONS.values():
-    # First those that the search may take, which takes the first of those with equal counts.
-    _order = sorted(_entries.values(), key=lambda x: (not x.contends, not x.walks_twists))
-    _entries.clear()
-    _entries.update((x.name, x) for x in _order)
+FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    *inverse.FUNCTIONS,
+    *inertia.FUNCTIONS,
+    bias.bias,
+    bias.lin,
+    bias.gravity_torque,
+    coriolis.balafoutis_patel_71,
+    coriolis.christoffel,
+    coriolis.saha,
+    *forward.FUNCTIONS,
+    *linear.FUNCTIONS,
+    passive.friction_torque,
+    passive.passive_torque,
+    kinematics.forward_kinematics,
+    kinematics.forward_kinematics_by_rows,
+    kinematics.jacobian,
+    kinematics.poses,
+    kinematics.frame_velocity,
+    kinematics.frame_acceleration,
+    kinematics.frame_acceleration_bias,
+    kinematics.jacobian_rate,
+    energy.centre_of_mass,
+    energy.centre_of_mass_jacobian,
+    energy.momentum,
+    energy.energy,
+    regressor.regressor,
+    regressor.gravity_regressor,
+    energy.energy_regressor,
+)
+
+FORMULATIONS: dict[str, dict[str, Formulation]] = {
+    quantity: {x.name: x for x in map(entry_of, FUNCTIONS) if x.quantity == quantity}
+    for quantity in QUANTITIES
+}
+"""The formulations of each quantity by name, in the order of `FUNCTIONS`.
+
+Of those with equal counts the search takes the first.
+"""
+
+
+def formulation(
+    quantity: str,
+    *,
+    source: str,
+    growth: str = "n",
+    name: str | None = None,
+    own_rotors: bool = False,
+    **declared: Unpack[Declared],
+) -> Callable[[Function], Function]:
+    """Register the function below as a formulation of a quantity.
+
+    It is then listed, counted, compared and compiled like any other. Call `armlet.testing.
+    check_formulation` on it to test it.
+
+    Parameters
+    ----------
+    quantity : str
+        One of `armlet.QUANTITIES`. The function takes the robot and the arguments of the quantity.
+    source : str
+        Where it is from: author, year, and equation or algorithm numbers.
+    growth : str
+        The order of its operations in the number of joints, such as "n^2"; by default "n".
+    name : str, optional
+        By default that of the function.
+    own_rotors : bool
+        Rotor inertia is added to the result of the function, which gets a robot without it. True if
+        the function includes it by itself.
+    **declared
+        What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`,
+        `starting_from`, `contends` and `coupled`, as in `armlet.Formulation`. Most quantities of
+        coupled joints are projected from those of free ones. `coupled=True` says that the function
+        takes a robot with coupled joints as it is, as it may if it is built on such quantities.
+
+    Returns
+    -------
+    callable
+        A decorator. The decorated function computes the whole quantity, rotors included.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> @armlet.formulation("gravity_torque", source="b(q, 0)", growth="n")
+    ... def bias_at_rest(robot, q):
+    ...     bias = armlet.formulations("bias")["newton_euler"].function
+    ...     return bias(robot, q, [0] * robot.nv)
+    >>> armlet.formulations("gravity_torque").pop("bias_at_rest").growth
+    'n'
+    """
+    decorate = describe(
+        quantity, source=source, growth=growth, name=name, own_rotors=own_rotors, **declared
+    )
+
+    def register(function: Function) -> Function:
+        complete = decorate(function)
+        entry, others = entry_of(complete), FORMULATIONS[quantity]
+        place = attrgetter("__module__", "__qualname__")  # which may register again
+        if entry.name in others and place(others[entry.name].function) != place(function):
+            raise ArmletError(
+                f"{quantity} has a formulation called {entry.name!r} already: choose another name"
+            )
+        others[entry.name] = entry
+        return complete
+
+    return register

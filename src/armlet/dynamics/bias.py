@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.algebra import ZERO, cross, skew
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.lin import BaseReference, base_reference
 from armlet.dynamics.inertia.lin import lin as inertia_matrix
 from armlet.dynamics.inverse.newton_euler import newton_euler
@@ -11,7 +11,7 @@ from armlet.robot import BASE, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-@formulation(
+@describe(
     "bias",
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees, without acceleration",
     name="newton_euler",
@@ -23,7 +23,7 @@ def bias(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     return newton_euler(robot, q, qd, [0] * robot.nv)
 
 
-@formulation(
+@describe(
     "gravity_torque",
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees, without acceleration",
     name="newton_euler",
@@ -40,7 +40,7 @@ def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vect
     return inertia_matrix(robot, q), np.array(lin(robot, q, qd), dtype=object)
 
 
-@formulation(
+@describe(
     "bias",
     source="Lin 1991, (54)-(58), (66) and (67), on trees",
     growth="n^2",

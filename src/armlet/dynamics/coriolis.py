@@ -4,7 +4,7 @@ import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, cross, skew
 from armlet.dynamics.bias import coefficients
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.linear.balafoutis_patel import balafoutis_patel_71 as linearization
 from armlet.dynamics.recursions import central_inertias, centres
 from armlet.robot import RobotModel, with_base
@@ -13,7 +13,7 @@ from armlet.scalar import Matrix, Vector
 NONE = 0 * IDENTITY
 
 
-@formulation(
+@describe(
     "coriolis_matrix",
     source="half of V of Balafoutis and Patel 1991, Algorithm 7.1, on trees",
     growth="n^2",
@@ -32,7 +32,7 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     return V
 
 
-@formulation(
+@describe(
     "coriolis_matrix",
     source="Lin 1991, (32)-(34), (45) and (47), on trees",
     growth="n^3",
@@ -47,7 +47,7 @@ def christoffel(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     return (coefficients(robot, q) * np.array(qd, dtype=object)[:, None]).sum(axis=1)
 
 
-@formulation(
+@describe(
     "coriolis_matrix",
     source="Saha 1999, (28) and (29), corrected, on trees",
     growth="n^2",

@@ -6,7 +6,7 @@ import numpy as np
 
 from armlet.algebra import Z_AXIS, ZERO, cross
 from armlet.dynamics.coupling import with_coupling
-from armlet.dynamics.formulation import by_definition, formulation
+from armlet.dynamics.formulation import by_definition, describe
 from armlet.dynamics.recursions import joint_motion
 from armlet.dynamics.regressor import PARAMETERS, Parameters, full_sets
 from armlet.robot import BASE, Displacement, RobotModel, with_base
@@ -78,7 +78,7 @@ def mass_fractions(robot: RobotModel) -> tuple[list[Scalar], list[Vector]]:
     return [m / total for m in robot.m], [c / total for c in robot.c]
 
 
-@formulation(
+@describe(
     "energy_regressor",
     source="by definition; Lin 1994, Theorem 5",
     name="unit_bodies",

@@ -1,9 +1,8 @@
-"""What a formulation is, the table of all, and the decorator that adds to it."""
+"""What a formulation is, and the decorator that describes one."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from operator import attrgetter
 from typing import Any, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from armlet._support.validation import one_of
 from armlet.dynamics.coupling import PROJECTIONS, with_coupling
 from armlet.dynamics.quantities import QUANTITIES
-from armlet.errors import ArmletError, ModelError
+from armlet.errors import ModelError
 from armlet.robot import RobotModel
 from armlet.scalar import is_zero
 
@@ -86,11 +85,7 @@ class Declared(TypedDict, total=False):
     coupled: bool
 
 
-FORMULATIONS: dict[str, dict[str, Formulation]] = {quantity: {} for quantity in QUANTITIES}
-"""The formulations of each quantity by name."""
-
-
-def formulation(
+def describe(
     quantity: str,
     *,
     source: str,
@@ -99,75 +94,38 @@ def formulation(
     own_rotors: bool = False,
     **declared: Unpack[Declared],
 ) -> Callable[[Function], Function]:
-    """Register the function below as a formulation of a quantity.
+    """A decorator that describes a function as a formulation, to be listed in a table.
 
-    It is then listed, counted, compared and compiled like any other. Call `armlet.testing.
-    check_formulation` on it to test it.
-
-    Parameters
-    ----------
-    quantity : str
-        One of `armlet.QUANTITIES`. The function takes the robot and the arguments of the quantity.
-    source : str
-        Where it is from: author, year, and equation or algorithm numbers.
-    growth : str
-        The order of its operations in the number of joints, such as "n^2"; by default "n".
-    name : str, optional
-        By default that of the function.
-    own_rotors : bool
-        Rotor inertia is added to the result of the function, which gets a robot without it. True if
-        the function includes it by itself.
-    **declared
-        What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`,
-        `starting_from`, `contends` and `coupled`, as in `armlet.Formulation`. Most quantities of
-        coupled joints are projected from those of free ones. `coupled=True` says that the function
-        takes a robot with coupled joints as it is, as it may if it is built on such quantities.
-
-    Returns
-    -------
-    callable
-        A decorator. The decorated function computes the whole quantity, rotors included.
-
-    Examples
-    --------
-    >>> import armlet
-    >>> @armlet.formulation("gravity_torque", source="b(q, 0)", growth="n")
-    ... def bias_at_rest(robot, q):
-    ...     bias = armlet.formulations("bias")["newton_euler"].function
-    ...     return bias(robot, q, [0] * robot.nv)
-    >>> armlet.formulations("gravity_torque").pop("bias_at_rest").growth
-    'n'
+    The arguments are those of `armlet.formulation`. The decorated function computes the whole
+    quantity, rotors and coupled joints included; `entry_of` returns its description.
     """
-    others = FORMULATIONS[one_of(quantity, "quantity", QUANTITIES)]
+    one_of(quantity, "quantity", QUANTITIES)
 
-    def register(function: Function) -> Function:
-        title = name or function.__name__
-        place = attrgetter("__module__", "__qualname__")  # which may register again
-        if title in others and place(others[title].function) != place(function):
-            raise ArmletError(
-                f"{quantity} has a formulation called {title!r} already: choose another name"
-            )
+    def decorate(function: Function) -> Function:
         complete = function if own_rotors else with_rotors(quantity, function)
         holds = declared
         if quantity in PROJECTIONS and not declared.get("coupled"):
             complete = with_coupling(quantity)(complete)
             holds = {**declared, "coupled": True}
-        others[title] = Formulation(quantity, title, complete, source, growth, **holds)
+        title = name or function.__name__
+        vars(complete)["entry"] = Formulation(quantity, title, complete, source, growth, **holds)
         return complete
 
-    return register
+    return decorate
+
+
+def entry_of(function: Callable[..., Any]) -> Formulation:
+    """The description of a function under `describe`."""
+    entry: Formulation = vars(function)["entry"]
+    return entry
 
 
 def by_definition(
     quantity: str, name: str, *, contends: bool = False
 ) -> Callable[[Function], Function]:
     """A decorator for a formulation that follows the definition of its quantity, for all joints."""
-    return formulation(
-        quantity,
-        source="by definition",
-        name=name,
-        walks_twists=True,
-        contends=contends,
+    return describe(
+        quantity, source="by definition", name=name, walks_twists=True, contends=contends
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, angular_acceleration_tensor, cross, homogeneous
 from armlet.dynamics.coupling import columns, project
-from armlet.dynamics.formulation import by_definition, formulation
+from armlet.dynamics.formulation import by_definition, describe
 from armlet.dynamics.recursions import angular_rates, joint_acceleration, joint_motion
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
@@ -125,7 +125,7 @@ def frame_acceleration_bias(
     return frame_acceleration(robot, q, qd, [0] * robot.nv, frame)
 
 
-@formulation("jacobian_rate", source="by definition", name="inward")
+@describe("jacobian_rate", source="by definition", name="inward")
 def jacobian_rate(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None) -> Matrix:
     """Jq' of a frame, by `jacobian_rates`."""
     return jacobian_rates(robot, q, qd, [0] * robot.nv, frame)[1]

@@ -9,7 +9,7 @@ import numpy as np
 from armlet._support.validation import one_of
 from armlet.algebra import ZERO, cross, symmetric, vector
 from armlet.dynamics.coupling import with_coupling
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.parallel_axes import parallel_axes
 from armlet.dynamics.recursions import Pair, accelerations, angular_motions
 from armlet.errors import ArmletError
@@ -29,7 +29,7 @@ STATES = 3
 """How many rows of random states per parameter, and how many states at least, show a rank."""
 
 
-@formulation(
+@describe(
     "regressor",
     source="Atkeson, An and Hollerbach 1986; Lin 1994, Theorem 5",
     growth="n^2",
@@ -67,7 +67,7 @@ def regressor(
     return torques_of(robot, q, qd, qdd, sets, rotors, friction)
 
 
-@formulation(
+@describe(
     "gravity_regressor",
     source="Atkeson, An and Hollerbach 1986; Lin 1994, Theorems 4 and 5",
     growth="n^2",

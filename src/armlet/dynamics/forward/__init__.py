@@ -7,3 +7,12 @@ from armlet.dynamics.forward import (
     rodriguez_kreutz,
     walker_orin,
 )
+
+FUNCTIONS = (
+    composite.composite,
+    articulated.featherstone,
+    angeles_ma.angeles_ma,
+    articulated.saha,
+    rodriguez_kreutz.rodriguez_kreutz,
+    walker_orin.walker_orin_cg,
+)

@@ -4,14 +4,14 @@ import numpy as np
 
 from armlet.algebra import udu
 from armlet.dynamics.bias import bias
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.angeles_ma import complement
 from armlet.dynamics.recursions import central_inertias
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, is_zero, sqrt
 
 
-@formulation(
+@describe(
     "forward_dynamics",
     source="Angeles and Ma 1988; Balafoutis and Patel 1991, (6.2.15) to (6.2.17), on trees",
     growth="n^3",

@@ -10,7 +10,7 @@ import numpy as np
 
 from armlet.algebra import ZERO, angular_acceleration_tensor, cross, euler_moment, outer
 from armlet.dynamics.bias import bias
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.rodriguez_kreutz import spatial_inertia
 from armlet.minimal.lumping import augment
 from armlet.robot import Displacement, RobotModel, Screw, with_base
@@ -38,7 +38,7 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
     return accelerations(robot, q, phi, [NOTHING] * robot.n, [NOTHING] * robot.n)
 
 
-@formulation(
+@describe(
     "forward_dynamics",
     source="Featherstone 1983, articulated bodies",
     starting_from={"bias": from_factors},
@@ -88,7 +88,7 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[
     return accelerations(robot, q, tau, eta, zeta)
 
 
-@formulation(
+@describe(
     "forward_dynamics",
     source="Saha 1999, (33) to (37), on trees",
     starting_from={"bias": from_factors},

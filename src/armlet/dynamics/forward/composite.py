@@ -6,7 +6,7 @@ import numpy as np
 
 from armlet.algebra import solve
 from armlet.dynamics.bias import bias as newton_euler
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
@@ -17,7 +17,7 @@ def from_inertia_matrix(robot: RobotModel, q: Vector, phi: Vector) -> list[Scala
     return list(solve(composite_bodies(robot, q), phi))
 
 
-@formulation(
+@describe(
     "forward_dynamics",
     source="Balafoutis and Patel 1991, section 6.2",
     growth="n^3",

@@ -3,13 +3,13 @@
 import numpy as np
 
 from armlet.dynamics.bias import bias
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.rodriguez_kreutz import kalman_filter
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
-@formulation(
+@describe(
     "forward_dynamics",
     source="Rodriguez and Kreutz 1988; Balafoutis and Patel 1991, (6.2.19), on trees",
 )

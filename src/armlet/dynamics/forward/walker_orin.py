@@ -6,7 +6,7 @@ import numpy as np
 
 from armlet.algebra import ZERO
 from armlet.dynamics.bias import bias
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inverse.newton_euler import newton_euler
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
@@ -15,7 +15,7 @@ TINY = 1e-300
 """Keeps 0 / 0 away where the solution is reached before the last step."""
 
 
-@formulation(
+@describe(
     "forward_dynamics",
     source="Walker and Orin 1982, fourth method",
     growth="n^2 (iterative)",

@@ -3,13 +3,13 @@
 import numpy as np
 
 from armlet.algebra import cross
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import Pair, central_inertias, centres
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
-@formulation(
+@describe(
     "inertia_matrix",
     source="Angeles and Ma 1988; Balafoutis and Patel 1991, (6.2.10) to (6.2.15), on trees",
     growth="n^3",

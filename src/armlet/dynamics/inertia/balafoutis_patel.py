@@ -1,13 +1,13 @@
 """The inertia matrix by generalised links, of augmented ones."""
 
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import columns, unit_wrenches
 from armlet.minimal.lumping import augment, gather
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
-@formulation(
+@describe(
     "inertia_matrix",
     source="Balafoutis and Patel 1991, Algorithm 6.2, corrected for prismatic joints, on trees",
     growth="n^2",

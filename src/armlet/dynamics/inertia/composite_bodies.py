@@ -3,13 +3,13 @@
 import numpy as np
 
 from armlet.algebra import ZERO
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.parallel_axes import NOTHING, CarriedBody, parallel_axes
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
-@formulation(
+@describe(
     "inertia_matrix",
     source="Walker and Orin 1982, third method",
     growth="n^2",

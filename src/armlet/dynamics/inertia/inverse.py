@@ -5,13 +5,13 @@ from collections.abc import Callable
 import numpy as np
 
 from armlet.algebra import udu
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
-@formulation(
+@describe(
     "inverse_inertia_matrix",
     source="by H = U D Uᵀ",
     growth="n^3",

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from armlet.algebra import ZERO, cross, euler, outer, symmetric, upper_triangle, vector
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import central_inertias, centres, composite_masses
 from armlet.robot import BASE, RobotModel, with_base
 from armlet.scalar import Matrix, Vector
@@ -32,7 +32,7 @@ class BaseReference(NamedTuple):
     """The moment about the reference that goes with it."""
 
 
-@formulation(
+@describe(
     "inertia_matrix",
     source="Lin 1991, (12), (24)-(30), (62)-(65), on trees",
     growth="n^2",

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, cross, vector
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe, entry_of
 from armlet.dynamics.recursions import Pair, columns, composite_masses, composites, unit_wrenches
 from armlet.robot import Body, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Vector
@@ -27,7 +27,7 @@ FromComposites = Callable[[RobotModel, Vector, Sequence[Body]], Matrix]
 
 
 def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], FromComposites]:
-    """Register a formulation given composite bodies, which it computes first."""
+    """Describe a formulation given composite bodies; the whole one computes them first."""
 
     def decorate(function: FromComposites) -> FromComposites:
         @wraps(function)
@@ -35,9 +35,10 @@ def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], 
             return function(robot, q, composites(robot, q))
 
         on_hand = {"composite bodies": function}
-        formulation(
+        described = describe(
             "inertia_matrix", source=source, growth="n^2", starting_from=on_hand, **declared
         )(whole)
+        vars(function)["entry"] = entry_of(described)
         return function
 
     return decorate
@@ -153,7 +154,7 @@ def lin_fang_5(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     return from_parents(robot, X, h, c_p, J_hat)
 
 
-@formulation(
+@describe(
     "inertia_matrix",
     source="Kawasaki, Murata and Kanzaki 1996, as in Lin and Fang 1999, (B1)-(B11), on trees",
     growth="n^2",

@@ -18,7 +18,7 @@ and no more is used here (Lin 1994, Theorem 5; Lin and Fang 1999, Theorem 1 and 
 """
 
 from armlet.algebra import Z_AXIS, ZERO, cross, upper_triangle
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.lin_fang import FromComposites, lin_fang_1, lin_fang_2
 from armlet.dynamics.recursions import composite_masses
 from armlet.minimal.lumping import NOTHING, axially_symmetric, gather, subtract
@@ -27,7 +27,7 @@ from armlet.robot import Body, Displacement, RobotModel, Screw, Twist
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-@formulation(
+@describe(
     "inertia_matrix",
     source="Lin and Fang 1999, Table VII with Formulation 1, (7)-(11) and (29)-(31), on trees",
     growth="n^2",
@@ -41,7 +41,7 @@ def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
     return from_minimal(lin_fang_1, robot, q)
 
 
-@formulation(
+@describe(
     "inertia_matrix",
     source="Lin and Fang 1999, Table VII with Formulation 2, (20) and (32), on trees",
     growth="n^2",

@@ -1,6 +1,6 @@
 """The inertia matrix by Renaud: composite bodies with their constant parts off-line."""
 
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.lin_fang import lin_fang_3
 from armlet.dynamics.recursions import composite_masses
 from armlet.minimal.lumping import gather, mass_at_origin
@@ -8,7 +8,7 @@ from armlet.robot import Body, RobotModel
 from armlet.scalar import Matrix, Vector
 
 
-@formulation(
+@describe(
     "inertia_matrix", source="Renaud 1984; Lin 1991, (A5)-(A9), Fig. A1, on trees", growth="n^2"
 )
 def renaud(robot: RobotModel, q: Vector) -> Matrix:

@@ -3,12 +3,12 @@
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, changed_basis, outer, skew
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-@formulation(
+@describe(
     "inertia_matrix",
     source="Rodriguez and Kreutz 1988; Balafoutis and Patel 1991, (6.2.18), on trees",
     growth="n^3",

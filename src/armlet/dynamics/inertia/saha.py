@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from armlet.algebra import ZERO, cross
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import central_inertias, centres, columns, unit_wrenches
 from armlet.minimal.lumping import gather
 from armlet.robot import Displacement, RobotModel, Screw
 from armlet.scalar import Matrix, Vector
 
 
-@formulation(
+@describe(
     "inertia_matrix", source="Saha 1999, (23) and (24), on trees", growth="n^2", minimal=False
 )
 def saha(robot: RobotModel, q: Vector) -> Matrix:

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 
 from armlet.algebra import ZERO, cross, point_inertia
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inverse.newton_euler import newton_euler
 from armlet.dynamics.recursions import central_inertias, centres, columns
 from armlet.robot import RobotModel, with_base
 from armlet.scalar import Matrix, Vector, is_zero
 
 
-@formulation(
+@describe(
     "inertia_matrix",
     source="Walker and Orin 1982, methods 1 and 2; Balafoutis and Patel 1991, (6.2.4), on trees",
     growth="n^2",
@@ -35,7 +35,7 @@ def unit_columns(robot: RobotModel, q: Vector) -> Matrix:
     return H
 
 
-@formulation(
+@describe(
     "inertia_matrix",
     source="Walker and Orin 1982, third method; Balafoutis and Patel 1991, Algorithm 6.1, on trees",
     growth="n^2",

@@ -1,7 +1,7 @@
 """Inverse dynamics by Kane's equations."""
 
 from armlet.algebra import ZERO, angular_acceleration_tensor, cross, euler_moment
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import (
     angular_rates,
     central_inertias,
@@ -13,7 +13,7 @@ from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
-@formulation(
+@describe(
     "inverse_dynamics",
     source="Angeles, Ma and Rojas 1989; Balafoutis and Patel 1991, (5.2.36)-(5.2.37)",
     minimal=False,

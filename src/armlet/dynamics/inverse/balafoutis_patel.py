@@ -1,7 +1,7 @@
 """Inverse dynamics by Newton and Euler, with the angular acceleration tensor."""
 
 from armlet.algebra import ZERO, angular_acceleration_tensor, cross, euler_moment, point_inertia
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import (
     angular_rates,
     central_inertias,
@@ -13,7 +13,7 @@ from armlet.robot import RobotModel, with_base
 from armlet.scalar import Scalar, Vector
 
 
-@formulation(
+@describe(
     "inverse_dynamics",
     source="Balafoutis and Patel 1991, Algorithm 5.6, (5.3.7)-(5.3.8)",
     minimal=False,
@@ -43,7 +43,7 @@ def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     return joint_torques(robot, X, f, t)
 
 
-@formulation(
+@describe(
     "inverse_dynamics",
     source="Balafoutis and Patel 1991, Algorithm 5.7, (5.3.44)-(5.3.46)",
     contends=True,

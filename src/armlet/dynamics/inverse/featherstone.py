@@ -3,13 +3,13 @@
 import numpy as np
 
 from armlet.algebra import ZERO, cross
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import Pair, joint_torques, momentum
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-@formulation(
+@describe(
     "inverse_dynamics",
     source="Featherstone 1987; Balafoutis and Patel 1991, Algorithm 5.4, (5.2.26)-(5.2.30)",
 )

@@ -3,12 +3,12 @@
 import numpy as np
 
 from armlet.algebra import ZERO, double_dot, euler, homogeneous, outer, skew
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.robot import BASE, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-@formulation(
+@describe(
     "inverse_dynamics",
     source="Uicker 1965, Kahn 1969; Balafoutis and Patel 1991, (5.2.7)",
     growth="n^4",
@@ -48,7 +48,7 @@ def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[S
     return tau
 
 
-@formulation(
+@describe(
     "inverse_dynamics",
     source="Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.1, (5.2.12)-(5.2.13)",
 )
@@ -77,7 +77,7 @@ def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
     return [double_dot(dW[i], D[i]) - g @ dW[i] @ c_hat[i] for i in range(n)]
 
 
-@formulation(
+@describe(
     "inverse_dynamics",
     source="Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.2, (5.2.15)-(5.2.16)",
 )

@@ -1,7 +1,7 @@
 """Inverse dynamics by Newton and Euler, about the centres of mass, with vectors."""
 
 from armlet.algebra import ZERO, cross
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import (
     angular_rates,
     central_inertias,
@@ -14,7 +14,7 @@ from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
-@formulation(
+@describe(
     "inverse_dynamics",
     source="Luh, Walker and Paul 1980; Balafoutis and Patel 1991, Algorithm 5.3, (5.2.23)-(5.2.24)",
     minimal=False,

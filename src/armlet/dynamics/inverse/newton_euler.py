@@ -1,7 +1,7 @@
 """Inverse dynamics by Newton and Euler, about the joints' origins."""
 
 from armlet.algebra import ZERO, cross
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.parallel_axes import CarriedWrench, parallel_axes
 from armlet.dynamics.recursions import accelerations, angular_motions
 from armlet.minimal.lumping import augment
@@ -9,7 +9,7 @@ from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
-@formulation(
+@describe(
     "inverse_dynamics",
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees",
     contends=True,

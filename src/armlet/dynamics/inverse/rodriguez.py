@@ -1,13 +1,13 @@
 """Inverse dynamics by Newton and Euler, as a boundary value problem in the base's axes."""
 
 from armlet.algebra import IDENTITY, ZERO, changed_basis, cross, symmetric, upper_triangle
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import centripetal
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-@formulation(
+@describe(
     "inverse_dynamics",
     source="Rodriguez 1987; Balafoutis and Patel 1991, Algorithm 5.5, (5.2.34)-(5.2.35)",
 )

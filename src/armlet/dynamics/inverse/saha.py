@@ -1,13 +1,13 @@
 """Inverse dynamics by the decoupled natural orthogonal complement."""
 
 from armlet.algebra import ZERO, cross, euler_moment
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import angular_rates, central_inertias, centres, centripetal
 from armlet.robot import RobotModel, with_base
 from armlet.scalar import Scalar, Vector
 
 
-@formulation("inverse_dynamics", source="Saha 1999, (32)", minimal=False)
+@describe("inverse_dynamics", source="Saha 1999, (32)", minimal=False)
 def saha(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by the decoupled natural orthogonal complement.
 

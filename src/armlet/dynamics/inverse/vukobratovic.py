@@ -1,13 +1,13 @@
 """Inverse dynamics by the coefficients of Lagrange's equations."""
 
 from armlet.algebra import Z_AXIS, ZERO, cross, euler
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import composites
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
-@formulation(
+@describe(
     "inverse_dynamics",
     source="Vukobratović, Li and Kirćanski 1985; Balafoutis and Patel 1991, (5.2.17)-(5.2.20)",
     growth="n^3",

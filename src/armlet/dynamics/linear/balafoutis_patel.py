@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from armlet.algebra import IDENTITY, cross, euler, outer, skew, trace_of
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes, parallel_axes
 from armlet.dynamics.recursions import AngularMotion, Pair, accelerations, angular_motions
 from armlet.minimal.lumping import augment
@@ -214,7 +214,7 @@ def by_entries(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[M
     return tau, H, V, P
 
 
-@formulation(
+@describe(
     "linearization",
     source="Balafoutis and Patel 1991, Algorithm 7.1, on trees and with prismatic joints",
     growth="n^2",
@@ -236,7 +236,7 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     return H, V, P
 
 
-@formulation(
+@describe(
     "linearization",
     source="Balafoutis and Patel 1991, (7.3.2)-(7.3.4), on trees and with prismatic joints",
     growth="n^2",

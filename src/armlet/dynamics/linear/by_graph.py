@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inverse.newton_euler import newton_euler
 from armlet.graph.differentiate import derivatives
 from armlet.robot import RobotModel
@@ -12,7 +12,7 @@ from armlet.scalar import Matrix, Scalar, Vector
 def differentiation(mode: str) -> Callable[..., tuple[Matrix, Matrix, Matrix]]:
     """The formulation by a mode of automatic differentiation."""
 
-    @formulation(
+    @describe(
         "linearization",
         source=f"{mode} differentiation",
         growth="n^2",

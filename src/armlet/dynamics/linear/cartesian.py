@@ -13,7 +13,7 @@ import numpy as np
 
 from armlet.dynamics.bias import bias as newton_euler
 from armlet.dynamics.bias import gravity_torque
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
 from armlet.dynamics.kinematics import jacobian_rates
 from armlet.dynamics.linear.balafoutis_patel import balafoutis_patel_71
@@ -22,7 +22,7 @@ from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 
-@formulation(
+@describe(
     "cartesian_model",
     source="Balafoutis and Patel 1991, (7.4.4)",
     growth="n^3",
@@ -55,7 +55,7 @@ def cartesian_model(
     return D, inverse.T @ c - D @ (Jd @ np.array(qd, dtype=object)), inverse.T @ g
 
 
-@formulation(
+@describe(
     "cartesian_linearization",
     source="Balafoutis and Patel 1991, (7.4.15)-(7.4.17)",
     growth="n^3",

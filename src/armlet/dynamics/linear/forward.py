@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from armlet.algebra import solve
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.forward.composite import composite
 from armlet.dynamics.linear.balafoutis_patel import balafoutis_patel_71
 from armlet.robot import RobotModel
@@ -14,7 +14,7 @@ from armlet.scalar import Matrix, Scalar, Vector
 Derivatives = tuple[Matrix, Matrix, Matrix]
 
 
-@formulation(
+@describe(
     "forward_linearization",
     source="by the derivatives of the torques",
     growth="n^3",
@@ -42,7 +42,7 @@ def forward_linearization(
     return derivatives[:, :n], derivatives[:, n : 2 * n], derivatives[:, 2 * n :]
 
 
-@formulation(
+@describe(
     "state_space",
     source="Balafoutis and Patel 1991, (7.2.2)",
     growth="n^3",
