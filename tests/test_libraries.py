@@ -15,7 +15,7 @@ from support.expressions import program_of
 from support.robots import deviation
 
 import armlet
-from armlet import Kernel, scalar
+from armlet import Kernel, libraries
 from armlet.errors import CompileError, DataError
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
@@ -532,7 +532,7 @@ def test_a_library_is_a_line_of_the_table_and_a_module(robot, monkeypatch):
     module.evaluate = evaluate
     monkeypatch.setitem(sys.modules, module.__name__, module)
     package = Tagged.__module__.partition(".")[0]
-    monkeypatch.setitem(scalar.LIBRARIES, package, scalar.Library("numpy", "tagged"))
+    monkeypatch.setitem(libraries.LIBRARIES, package, libraries.Library("numpy", "tagged"))
     q = np.linspace(0, 1, 6)
     expected = robot.gravity_torque(q)
     own = armlet.function(robot)(lambda q: robot.gravity_torque(q))

@@ -11,10 +11,10 @@ from armlet.search.cheapest import READ_BY_SEARCH
 
 SOURCE = Path(armlet.__file__).parent
 ORDER = [
-    "version", "errors", "scalar", "algebra", "_support", "graph", "math", "robot", "description",
-    "formats", "minimal", "dynamics", "codegen", "runtime", "search", "api", "plotting",
-    "simulation", "fmu", "controllers", "identification", "view", "testing", "literature", "cli",
-    "__main__",
+    "version", "errors", "libraries", "scalar", "algebra", "_support", "graph", "math", "robot",
+    "description", "formats", "minimal", "dynamics", "codegen", "runtime", "search", "api",
+    "plotting", "simulation", "fmu", "controllers", "identification", "view", "testing", "literature",
+    "cli", "__main__",
 ]  # fmt: skip
 """The folders and top-level modules: each imports only from those before it."""
 UPWARD = {("graph.program", "codegen.source")}

@@ -13,6 +13,7 @@ import numpy as np
 from armlet import algebra, scalar
 from armlet.graph.graph import Traced
 from armlet.graph.trace.arrays import as_traced, elementwise
+from armlet.libraries import namespace
 
 Array = Any
 """A number or an array of any kind."""
@@ -59,7 +60,7 @@ def solve(H: Array, y: Array) -> Array:
     """
     if _is_traced(H) or _is_traced(y):
         return as_traced(algebra.solve(np.asarray(H, dtype=object), np.asarray(y, dtype=object)))
-    linalg = scalar.namespace(H).linalg
+    linalg = namespace(H).linalg
     return linalg.solve(H, y[..., None])[..., 0] if y.ndim == H.ndim - 1 else linalg.solve(H, y)
 
 

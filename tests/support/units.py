@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from armlet.fmu.archive import LIBRARIES, this_platform
+from armlet.fmu.archive import ENDINGS, this_platform
 
 OK, ERROR = 0, 3
 Log = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p)
@@ -27,7 +27,7 @@ def description(folder):
 def library(folder):
     """The library of an unpacked unit."""
     name = description(folder).find("CoSimulation").get("modelIdentifier")
-    ending = LIBRARIES[this_platform().rpartition("-")[2]]
+    ending = ENDINGS[this_platform().rpartition("-")[2]]
     return ctypes.CDLL(str(Path(folder, "binaries", this_platform(), f"{name}{ending}")))
 
 

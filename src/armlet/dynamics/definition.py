@@ -11,8 +11,9 @@ import numpy as np
 
 from armlet.algebra import cross, homogeneous, solve
 from armlet.dynamics.coupling import with_coupling
+from armlet.libraries import namespace
 from armlet.robot import BASE, RobotModel
-from armlet.scalar import Matrix, Scalar, Vector, cos_sin, namespace, sign
+from armlet.scalar import Matrix, Scalar, Vector, cos_sin, sign
 
 State = Sequence[Scalar] | Vector
 Triple = tuple[Matrix, Matrix, Matrix]

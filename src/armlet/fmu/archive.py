@@ -35,7 +35,7 @@ from armlet.simulation.forces import Plant, single_plant
 
 COMPILERS = ("cc", "gcc", "clang")
 OPTIONS = ("-std=c99", "-O2", "-g0", "-fPIC", "-shared", "-fvisibility=hidden")
-LIBRARIES = {"linux": ".so", "darwin": ".dylib", "windows": ".dll"}
+ENDINGS = {"linux": ".so", "darwin": ".dylib", "windows": ".dll"}
 FMI2_PLATFORMS = {
     "x86_64-linux": "linux64",
     "x86_64-darwin": "darwin64",
@@ -208,7 +208,7 @@ def compiler() -> list[str]:
 def _library(block: Block, content: Mapping[str, str], fmi: int) -> tuple[str, dict[str, bytes]]:
     """The sources as a library, and the platform it is for; nothing without a compiler."""
     command, here = compiler(), this_platform()
-    ending = LIBRARIES.get(here.rpartition("-")[2])
+    ending = ENDINGS.get(here.rpartition("-")[2])
     if not command or ending is None:
         return "", {}
     sources = {Path(x).name: text for x, text in content.items() if x.startswith("sources/")}

@@ -14,7 +14,7 @@ import numpy as np
 from armlet.errors import CompileError, DataError, quote
 from armlet.graph.graph import OPERATIONS, arrays_of_shapes
 from armlet.graph.signature import Shape, leading_axes, return_value
-from armlet.scalar import LIBRARIES
+from armlet.libraries import LIBRARIES
 
 if TYPE_CHECKING:
     from armlet.graph.program import Program

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet._support.lazy import cached_property
 from armlet.errors import DataError
+from armlet.libraries import namespace
 from armlet.robot import PHI, Drive, RobotModel
 from armlet.robot.robot import ComparedByData
-from armlet.scalar import Scalar, is_zero, namespace
+from armlet.scalar import Scalar, is_zero
 
 Model = TypeVar("Model", bound=RobotModel)
 Writer = Callable[[Any], str]

@@ -297,6 +297,7 @@ def possible_units(request: Request, effort: Effort) -> list[Any]:
 
 READ_BY_SEARCH = (
     "_support",
+    "libraries.py",
     "scalar.py",
     "algebra.py",
     "robot",

@@ -187,6 +187,8 @@ def _what(step: str, arm: RobotModel, best: SearchResult) -> str:
         return f"origins moved back along the axes of {joints}"
     if step == "units":
         return f"lengths in units of {best.arrangement.unit:.6g} m"
+    if step == "frames and units":
+        return "those by which another formulation gained"
     first = step == best.steps[0].name
     return PASSES.get(step, "as it is written, in canonical frames" if first else "its formulation")
 

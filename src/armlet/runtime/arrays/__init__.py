@@ -1,6 +1,6 @@
 """How programs are evaluated on arrays: by kernels on NumPy arrays, else by one module per library.
 
-`armlet.scalar.LIBRARIES` is the table: it names the module of this folder for the package of an
+`armlet.libraries.LIBRARIES` is the table: it names the module of this folder for the package of an
 array's type. Each module has a function `evaluate(computation, arrays, threads)` that returns
 results of the kind that went in.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from armlet.errors import DataError
 from armlet.graph import Program
 from armlet.graph.signature import Input, Shape, leading_axes
-from armlet.scalar import LIBRARIES, is_nested, package_of
+from armlet.libraries import LIBRARIES, is_nested, package_of
 
 ON_A_GPU = "it is on a GPU, where armlet does not compute yet: copy it to the CPU first"
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from armlet.graph.evaluate import check_matrices
 from armlet.graph.signature import return_value
+from armlet.libraries import LIBRARIES, package_of
 from armlet.runtime.arrays import Computation
-from armlet.scalar import LIBRARIES, package_of
 
 
 def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:

@@ -21,6 +21,7 @@ from armlet.codegen.entry.xla import xla_entry
 from armlet.codegen.lower import lower
 from armlet.errors import CompileError, DataError
 from armlet.graph.signature import Shape, given_once, leading_axes, return_value
+from armlet.libraries import is_nested
 from armlet.runtime.arrays import (
     ON_A_GPU,
     Computation,
@@ -30,7 +31,6 @@ from armlet.runtime.arrays import (
 )
 from armlet.runtime.engine import Code, compile_ir
 from armlet.runtime.kernel import DTYPES, Kernel
-from armlet.scalar import is_nested
 
 REGISTERED: dict[str, Code] = {}
 """The machine code registered with XLA, which may call it as long as the process lives."""

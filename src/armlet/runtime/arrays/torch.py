@@ -10,6 +10,7 @@ from torch.autograd import forward_ad
 
 from armlet.errors import DataError
 from armlet.graph.signature import return_value
+from armlet.libraries import is_nested, package_of
 from armlet.runtime.arrays import (
     ON_A_GPU,
     Computation,
@@ -18,7 +19,6 @@ from armlet.runtime.arrays import (
     unnested,
 )
 from armlet.runtime.kernel import Kernel
-from armlet.scalar import is_nested, package_of
 
 transforms_are_active = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
 """Whether something is mapped or differentiated by torch.func, as PyTorch asks itself."""
