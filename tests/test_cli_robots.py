@@ -25,7 +25,8 @@ HAND = MIMIC.replace(
   </joint>
 </robot>""",
 )
-WITH_ROBOT = [command.__name__ for command in COMMANDS if command.__name__ != "robots"]
+WITHOUT_ROBOT = ("robots",)
+WITH_ROBOT = [x.__name__ for x in COMMANDS if x.__name__ not in WITHOUT_ROBOT]
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ SOURCE = Path(armlet.__file__).parent
 ORDER = [
     "version", "errors", "libraries", "scalar", "algebra", "_support", "graph", "math", "robot",
     "description", "formats", "minimal", "dynamics", "codegen", "runtime", "search", "api",
-    "plotting", "simulation", "fmu", "controllers", "identification", "view", "testing", "literature",
-    "cli", "__main__",
+    "plotting", "simulation", "fmu", "controllers", "identification", "view", "testing",
+    "literature", "cli", "__main__",
 ]  # fmt: skip
 """The folders and top-level modules: each imports only from those before it."""
 UPWARD = {("graph.program", "codegen.source")}
