@@ -214,6 +214,11 @@ def test_files_that_cannot_be_read_are_named(tmp_path, robot):
             Log.read(tmp_path / name, robot)
 
 
+def test_times_are_numbers(robot, run):
+    with pytest.raises(DataError, match="time has numbers of type bool: expected floats"):
+        Log.read({**run, "t": run["t"] > 1}, robot)
+
+
 def test_a_last_line_that_is_cut_off_is_left_out_with_a_warning(tmp_path, robot, run):
     path = write_csv(tmp_path / "run.csv", columns(run))
     lines = path.read_bytes().splitlines(keepends=True)

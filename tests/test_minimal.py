@@ -183,6 +183,8 @@ def test_gravity_has_no_drives():
             armlet.minimal_parameters(robot, True, True, kind, of="gravity")
         with pytest.raises(armlet.ArmletError, match="of is 'mass'"):
             armlet.minimal_parameters(robot, kind=kind, of="mass")
+    with pytest.raises(armlet.ArmletError, match="kind is \\['lin'\\]: expected one of"):
+        armlet.minimal_parameters(robot, kind=["lin"])
     with pytest.raises(armlet.ArmletError, match="parameters is 'gravity'"):
         armlet.trace(robot, "regressor", "unit_bodies", parameters="gravity")
 

@@ -1042,6 +1042,7 @@ def test_a_file_that_is_no_trajectory_is_refused(tmp_path):
         ("run.txt", "", "run.txt ends in '.txt': expected .npz, .csv, .parquet"),
         ("run.csv", "t,q.a\n0,1\n", "run.csv is no trajectory"),
         ("run.csv", "", "run.csv has no numbers"),
+        ("run.csv", "t;a\n", "run.csv is no trajectory"),
     ):
         (tmp_path / name).write_text(text)
         with pytest.raises(DataError, match=message):

@@ -61,6 +61,7 @@ TRANSMISSION = (
     '<transmission name="t"><joint name="hinge"/><actuator name="m">{}'
     "<mechanicalReduction>{}</mechanicalReduction></actuator></transmission>"
 )
+SECOND = '<?xml version="1.0"?><!-- generated --><?xml version="1.0"?>'
 HARMLESS = {
     "axis of a fixed joint without numbers": urdf(joint="<axis/>", kind="fixed"),
     "axis of a fixed joint of letters": urdf(joint='<axis xyz="y"/>', kind="fixed"),
@@ -70,6 +71,7 @@ HARMLESS = {
     "ratio of no rotor, empty": urdf(rest=TRANSMISSION.format("", "")),
     "declaration after a line": urdf(head='\n<?xml version="1.0"?>'),
     "declaration after a comment": urdf(head='<!-- by hand -->\n<?xml version="1.0"?>'),
+    "a second declaration": urdf(head=SECOND),
     "dashes in a comment": urdf(head="<!-- a -- b --><!-- <!-- c -->"),
     "no limit of effort": urdf(joint=AXIS + LIMIT.replace('"3"', '"inf"')),
 }

@@ -138,8 +138,8 @@ def _head(path: Path, lines: Iterable[str]) -> tuple[list[str], str | None, int]
             names = _cells(above.lstrip("#% "), separator)
             return names if len(names) > 1 or separator is None else [], separator, k
         above, texts = line.strip(), texts + 1
-    if texts == 1 and len(names := _cells(above, ",")) > 1:  # of a table without rows
-        return names, ",", 0
+    if texts == 1 and separator and len(names := _cells(above.lstrip("#% "), separator)) > 1:
+        return names, separator, 0  # a table without rows
     raise DataError(f"{path.name} has no numbers in its first thousand lines")
 
 

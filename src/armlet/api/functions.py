@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from armlet._support.lazy import cached_property
 from armlet.errors import ArmletError, CompileError, quote
 from armlet.graph import Count, Input, Program
-from armlet.graph.graph import graph_of, object_array
+from armlet.graph.graph import Array, graph_of, object_array
 from armlet.graph.signature import Names, check_names
 from armlet.graph.trace.arrays import as_traced
 from armlet.graph.trace.calls import Recording
@@ -112,7 +112,7 @@ class Function:
             self._kernels.setdefault(dtype, Kernel(self.program, dtype))
         return self._kernels[dtype]
 
-    def record(self, arrays: Sequence[ArrayLike]) -> Any:
+    def record(self, arrays: Sequence[ArrayLike]) -> Array | tuple[Array, ...]:
         """The results for traced arrays: the program becomes a part of what is being traced."""
         return record_program(self.program, arrays)
 

@@ -247,7 +247,7 @@ def minimal_parameters(
     if kind == "rank" or zero:
         if robot.symbols:
             raise ModelError(f"robot {robot.name!r} is symbolic: a rank needs numbers")
-        check_options(of, rotors, friction)
+        check_options(kind, of, rotors, friction)
         standard = standard_names(robot.nb, rotors, friction)
         for name in zero:
             one_of(name, "parameter", standard)

@@ -13,7 +13,13 @@ from armlet.dynamics.formulation import describe
 from armlet.dynamics.parallel_axes import parallel_axes
 from armlet.dynamics.recursions import Pair, accelerations, angular_motions
 from armlet.errors import ArmletError
-from armlet.minimal import MinimalParameters, closed_form, independent, standard_names
+from armlet.minimal import (
+    MinimalParameters,
+    check_options,
+    closed_form,
+    independent,
+    standard_names,
+)
 from armlet.minimal.parameters import Model
 from armlet.robot import Displacement, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, is_zero, sign
@@ -115,6 +121,7 @@ def minimal_set(
     Torques of coupled joints are Γᵀ Y' φ' with the minimal parameters φ' of free joints. Of the
     columns of Γᵀ Y' some may depend on others, which random states show: φ'' = Λ' φ' = Λ' Λ φ.
     """
+    check_options(kind, of, rotors, friction)
     key = ("minimal parameters", rotors, friction, kind, of)
     derive = _reduce_by_rank if robot.couplings else closed_form
     return robot._once(key, lambda: derive(robot, rotors, friction, kind, of))

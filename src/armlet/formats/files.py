@@ -24,24 +24,23 @@ MAX_MESH_BYTES = 64 * 2**20
 MAX_ALL_MESHES = 512 * 2**20
 MAX_FOLDERS = 20_000
 """How many of the folders below those named by the user are looked at for a package."""
-ONE_ROBOT = "the description of one robot, without its meshes"
 CURE = "name its folder by folders=[...] (on the command line --folders)"
 
 
-def read_bytes(path: Path, most: int | None = None, expected: str = ONE_ROBOT) -> bytes:
-    """The bytes of a file of a model, at most `most`."""
-    most = MAX_BYTES if most is None else most
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file of a model, at most MAX_BYTES."""
     try:
         with path.open("rb") as file:
-            data = file.read(most + 1)
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise ModelError(
             f"{clip(path.name)}: the file cannot be read: {error.strerror}; expected one you may "
             "read"
         ) from None
-    if len(data) > most:
+    if len(data) > MAX_BYTES:
         raise ModelError(
-            f"{clip(path.name)}: the file has more than {most} bytes: expected {expected}"
+            f"{clip(path.name)}: the file has more than {MAX_BYTES} bytes: expected the "
+            "description of one robot, without its meshes"
         )
     return data
 
@@ -97,9 +96,21 @@ class Folders:
             )
         return file
 
-    def read(self, path: Path, kind: str, most: int) -> bytes:
+    def read(self, path: Path, kind: str, most: int, subject: str) -> bytes:
         """The bytes of a file, within what is left for files of its kind."""
-        data = read_bytes(path, min(most, self.left[kind]), "the files of one robot")
+        most = min(most, self.left[kind])
+        try:
+            with path.open("rb") as file:
+                data = file.read(most + 1)
+        except OSError as error:
+            raise ModelError(
+                f"{subject} names {quote(path.name)}, which cannot be read: {error.strerror}"
+            ) from None
+        if len(data) > most:
+            raise ModelError(
+                f"{subject} names {quote(path.name)}, with more than the {most} bytes that are "
+                f"left for a {kind} of this model: expected the files of one robot"
+            )
         self.left[kind] -= len(data)
         return data
 

@@ -151,7 +151,7 @@ class _Files:
         if len(above) > MAX_NESTED:
             raise ModelError(f"{subject} is in a file that {MAX_NESTED} others lead to")
         self.read.append(file)
-        data = self.folders.read(file, "text", MAX_BYTES)
+        data = self.folders.read(file, "text", MAX_BYTES, subject)
         return parse_xml(data, clip(file.name)), (*above, file)
 
     def refusal(self, message: str) -> str:
@@ -228,7 +228,7 @@ class _Meshes:
         starts = [path.parent for path in self.files.read]
         if (path := self.files.folders.find(file, starts, subject)) is not None:
             key = f"{len(self.assets)}_{path.name}"
-            self.assets[key] = self.files.folders.read(path, "mesh", MAX_MESH_BYTES)
+            self.assets[key] = self.files.folders.read(path, "mesh", MAX_MESH_BYTES, subject)
             self.spec.mesh(name).file = key
         return path is not None
 

@@ -17,7 +17,7 @@ MAX_ELEMENTS = 200_000
 NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 """A decimal number as in C; Python's float would also accept 1_0 and digits of other scripts."""
 COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
-LATE_DECLARATION = re.compile(rb"\A\s+<\?xml[^>?]*+\?>")
+DECLARATION = re.compile(rb"<\?xml(?:[^>?]*+\?>)?")
 
 
 @dataclass(slots=True)
@@ -165,33 +165,46 @@ def read_xml(path: Path) -> Element:
     return parse_xml(read_bytes(path), clip(path.name))
 
 
-def parse_xml(data: bytes, file: str, overlook: bool = True) -> Element:
+def parse_xml(data: bytes, file: str) -> Element:
     """The root element of the bytes of a file, which is called `file` in messages.
 
-    Like other readers of robots, it may overlook a declaration that is not at the start and
-    comments with "--" in them: where bytes cannot be parsed, they are parsed without these.
+    A declaration that is not at the start and comments with "--" in them are made blank if they
+    are why the bytes cannot be parsed: other readers of robots overlook them.
     """
-    builder = _Builder(file)
-    try:
-        builder.parser.Parse(data, True)
-    except expat.ExpatError as error:
-        plain = LATE_DECLARATION.sub(_blank, COMMENT.sub(_blank, data))
-        if overlook and plain != data:
-            return parse_xml(plain, file, overlook=False)
-        rest = data[builder.parser.ErrorByteIndex :]
-        reason = _reason(expat.ErrorString(error.code), rest, builder.open)
-        raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
-    except (LookupError, ValueError) as error:
-        message = f"{file}, line 1: {clip(str(error))}: save the file as UTF-8"
-        raise ModelError(message) from None
-    assert builder.root is not None  # the parser raises if there is none
-    return builder.root
+    overlooked = [expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_MISPLACED_XML_PI]
+    while True:
+        builder = _Builder(file)
+        try:
+            builder.parser.Parse(data, True)
+        except expat.ExpatError as error:
+            at, reason = builder.parser.ErrorByteIndex, expat.ErrorString(error.code)
+            plain = data
+            if reason in overlooked:
+                overlooked.remove(reason)
+                plain = _blank_overlooked(data, at, reason, builder.root)
+            if plain == data:
+                reason = _reason(reason, data[at:][:1], builder.open)
+                raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
+            data = plain
+        except (LookupError, ValueError) as error:
+            message = f"{file}, line 1: {clip(str(error))}: save the file as UTF-8"
+            raise ModelError(message) from None
+        else:
+            assert builder.root is not None  # the parser raises if there is none
+            return builder.root
+
+
+def _blank_overlooked(data: bytes, at: int, reason: str, root: Element | None) -> bytes:
+    """The bytes with what other readers overlook made blank, given where and why parsing failed."""
+    if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
+        return COMMENT.sub(lambda x: _blank(x) if x[0].endswith(b"-->") else x[0], data)
+    if root is None and (start := data.find(b"<?xml", at)) >= 0:
+        return data[:start] + DECLARATION.sub(_blank, data[start:], count=1)
+    return data
 
 
 def _blank(match: re.Match[bytes]) -> bytes:
-    """The bytes of a match made blank, unless a comment has no end; lines keep their numbers."""
-    if match[0].startswith(b"<!--") and not match[0].endswith(b"-->"):
-        return match[0]
+    """The bytes of a match made blank; lines keep their numbers."""
     return re.sub(rb"[^\r\n]", b" ", match[0])
 
 

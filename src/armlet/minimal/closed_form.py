@@ -118,8 +118,6 @@ def closed_form(
     has a component along it. The parameters are independent: of the bodies in a sum of them, only
     the outermost makes a torque at its own joint.
     """
-    check_options(of, rotors, friction)
-    one_of(kind, "kind", (*CLOSED_FORMS, "rank"))
     if others := sorted(set(robot._joint_letters) - set("RP")):
         raise ModelError(
             f"robot {robot.name!r} has joints {', '.join(others)}: what shows of their bodies is "
@@ -167,8 +165,9 @@ def closed_form(
     return MinimalParameters(robot, kind, tuple(names), standard, Lam, back, of)
 
 
-def check_options(of: str, rotors: bool, friction: bool) -> None:
+def check_options(kind: str, of: str, rotors: bool, friction: bool) -> None:
     """Raise if no minimal set has these options."""
+    one_of(kind, "kind", (*CLOSED_FORMS, "rank"))
     one_of(of, "of", SETS)
     if of == "gravity" and (rotors or friction):
         raise ArmletError(

@@ -11,6 +11,7 @@ from armlet.codegen.entry.python import entry
 from armlet.codegen.llvm.function import Target, modules
 from armlet.codegen.llvm.split import many_states_texts, one_state_texts
 from armlet.codegen.lower import Lowered
+from armlet.graph.graph import Array
 from armlet.graph.signature import result_type
 from armlet.runtime.arrays import ON_A_GPU
 from armlet.runtime.engine import Code, compile_ir
@@ -25,7 +26,6 @@ from armlet.runtime.python_call import (
 )
 from armlet.runtime.threads import parallel_for
 
-Array = np.ndarray[Any, Any]
 BLOCK = 2**22
 """How many operations are done before Ctrl-C is looked for."""
 

@@ -83,7 +83,7 @@ class Kernel:
         """The kernel itself: arrays of other dtypes are converted."""
         return self
 
-    def record(self, arrays: Sequence[ArrayLike]) -> Any:
+    def record(self, arrays: Sequence[ArrayLike]) -> Array | tuple[Array, ...]:
         """The results for traced arrays, recorded in their graph."""
         return record_program(self.program, arrays)
 

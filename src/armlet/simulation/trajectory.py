@@ -241,7 +241,7 @@ def _stack_columns(columns: Mapping[str, Array], joints: Sequence[str]) -> dict[
     entries: dict[str, dict[tuple[int, ...], Array]] = {}
     for name in JOINTWISE:
         own = [columns[x] for joint in joints if (x := f"{name}.{joint}") in columns]
-        if len(own) == len(joints):
+        if own and len(own) == len(joints):
             arrays[name] = np.stack(own, axis=1)
     for label, column in columns.items():
         name, bracket, place = label.partition("[")
@@ -258,6 +258,8 @@ def _stack_columns(columns: Mapping[str, Array], joints: Sequence[str]) -> dict[
 
 def decimate(run: Trajectory, count: int) -> Trajectory:
     """The first of every `count` rows, and the last row."""
+    if count == 1:
+        return run
     rows = np.arange(len(run)) % count == 0
     rows[-1:] = True
     return run._with_arrays({name: array[rows] for name, array in run._arrays().items()})

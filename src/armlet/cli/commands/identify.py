@@ -169,6 +169,8 @@ def _client(scheduler: str | None, workers: int) -> AbstractContextManager[Any]:
     try:
         result = client(**options)
     except (OSError, ValueError) as error:
+        if scheduler is None:
+            raise
         raise DataError(f"--scheduler {quote(str(scheduler))} does not answer: {error}") from None
     return result
 

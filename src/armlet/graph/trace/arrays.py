@@ -210,7 +210,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "where": lambda *args: elementwise(scalar.where, *args),
+    "where": lambda condition, x, y: elementwise(scalar.where, condition, x, y),
     "select": _select,
     "isclose": _is_close,
     "allclose": lambda x, y, *rest, **options: np.all(_is_close(x, y, *rest, **options)),

@@ -320,6 +320,8 @@ def _time(
         raise DataError(f"{where} has {len(stamps)} times and {rows} rows of positions")
     if stamps.dtype.kind == "u":
         stamps = stamps.astype(np.int64)
+    if stamps.dtype.kind not in "if":
+        raise DataError(f"time has numbers of type {stamps.dtype}: expected floats or integers")
     named = read.units.get("t")
     unit = requested or (named if isinstance(named, str) else None)
     if unit is None:

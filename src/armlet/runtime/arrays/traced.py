@@ -7,7 +7,7 @@ import numpy as np
 
 from armlet.errors import DataError
 from armlet.graph import Program
-from armlet.graph.graph import graph_of
+from armlet.graph.graph import Array, graph_of
 from armlet.graph.signature import return_value
 from armlet.graph.trace.arrays import as_traced
 from armlet.graph.trace.calls import inline
@@ -19,7 +19,7 @@ def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> A
     return computation.record(arrays)
 
 
-def record_program(program: Program, arrays: Sequence[Any]) -> Any:
+def record_program(program: Program, arrays: Sequence[Any]) -> Array | tuple[Array, ...]:
     """The results of a program for traced arrays: it becomes a part of what is being traced."""
     args = [np.asarray(x, dtype=object) for x in arrays]
     shapes, expected = [x.shape for x in args], [x.shape for x in program.inputs.values()]
@@ -30,4 +30,5 @@ def record_program(program: Program, arrays: Sequence[Any]) -> Any:
     graph = graph_of(args)
     assert graph is not None
     results = [*map(as_traced, inline(program, graph, args))]
-    return return_value(results, program.single, program.names)
+    outputs: Array | tuple[Array, ...] = return_value(results, program.single, program.names)
+    return outputs
