@@ -19,15 +19,15 @@ from armlet.graph.signature import Names, Shape
 
 TRIGONOMETRY = ("sin", "cos")
 FUSED = {"fma": ("mul", "add"), "fms": ("mul", "sub"), "fnma": ("mul", "sub")}
-"""The operations that fused ones count as."""
+"""The operations that each fused operation counts as."""
 Operand = int | float
-"""The number of an earlier operation, or, always a float, a constant."""
+"""The place of an earlier operation (an int), or a constant (always a float)."""
 Node = tuple[int, str, tuple[Any, ...]]
 """The number of a node of a program, its operation and its operands."""
 
 
 class Operation(NamedTuple):
-    """An operation and its operands; those of an input are its name and the entry."""
+    """An operation and its operands; an input has its name and the index of an entry instead."""
 
     op: str
     args: tuple[Any, ...]
@@ -42,7 +42,7 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program as the operations that a machine does, in their order.
+    """A program as the list of operations that a machine executes, in order.
 
     Sines of sums of angles are expanded into products, products are fused with the sums that use
     them, and sines and cosines that can be computed at the same time are adjacent, those of one
@@ -57,10 +57,10 @@ class Lowered:
     single : bool
         Whether the only output is returned bare.
     operations : tuple of Operation
-        Each after its operands, which name it by its place in the list.
+        Each comes after its operands, and names them by their places in the list.
     start : int
-        Where what depends on the state begins. The operations before are done once, outside a loop
-        over states, since they depend on inputs of rate "once" alone.
+        The place of the first operation that depends on the state. The operations before it depend
+        on inputs of rate "once" alone, and are done once, outside a loop over states.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Lowered:
         return count_operations(one for op, _ in self.operations for one in FUSED.get(op, (op,)))
 
     def runs(self, first: int, last: int) -> Iterator[range]:
-        """Runs of operations: sines and cosines that can be computed at once, or others."""
+        """Yield runs of operations: sines and cosines that can be computed together, or others."""
         for k in range(first, last):
             (before, _), (op, args) = self.operations[max(first, k - 1)], self.operations[k]
             was, now = before in TRIGONOMETRY, op in TRIGONOMETRY
@@ -88,10 +88,7 @@ class Lowered:
 
     @property
     def hoisted(self) -> dict[int, int]:
-        """The operations before the start whose results are needed after it, each with a place.
-
-        Results that are outputs are among them.
-        """
+        """The operations before `start` that later operations or outputs use, each with a place."""
         if not self.start:
             return {}
         needed = [a for op, args in self.operations[self.start :] if op != "input" for a in args]
@@ -110,9 +107,9 @@ class Lowered:
 
 @without_collections
 def lower(program: Program, once: Collection[str] = ()) -> Lowered:
-    """The operations that a machine does for a program, where some inputs have the rate "once".
+    """The list of operations for a program, where the inputs named in `once` have the rate "once".
 
-    Inputs of rate "once" do not change the operations, only what is done before the first state.
+    These inputs do not change the operations, only which of them are done before the first state.
     """
     program.check_values()
     program = expand_sines(program)
@@ -142,7 +139,7 @@ def lower(program: Program, once: Collection[str] = ()) -> Lowered:
 
 
 def nearest(x: float, dtype: str) -> np.floating[Any]:
-    """A constant as the nearest number of a type; one that is beyond its range is refused."""
+    """The number of a dtype nearest to a constant; raise if the constant is out of range."""
     value: np.floating[Any] = np.float64(x)
     if dtype != "float64":
         with np.errstate(over="ignore"):
@@ -153,7 +150,7 @@ def nearest(x: float, dtype: str) -> np.floating[Any]:
 
 
 def _number(x: Any) -> float:
-    """A constant; an integer beyond the range of floats is infinite, which printers refuse."""
+    """A constant as a float; an integer out of range becomes infinite, which printers refuse."""
     try:
         return float(x)
     except OverflowError:
@@ -163,8 +160,8 @@ def _number(x: Any) -> float:
 def expand_sines(old: Program) -> Program:
     """Expand sines and cosines of a + b into products where those of a and of b occur, too.
 
-    Counts list sines and cosines separately, so a sine of a sum saves operations there. A machine
-    takes far longer for it than for the two products and the sum that give the same.
+    Counts list sines and cosines separately, so a sine of a sum lowers M and A. A machine takes far
+    longer for this sine than for the two products and the sum that have the same value.
     """
     angles = {args[0].index for _, op, args in old.nodes if op in TRIGONOMETRY}
     sums: dict[int, tuple[str, Traced, Traced]] = {}
@@ -236,9 +233,10 @@ def _early(nodes: Sequence[Node], once: Collection[str]) -> set[int]:
 
 
 def _stages(nodes: Sequence[Node], early: Collection[int]) -> list[Node]:
-    """The early operations and then the others, both in stages.
+    """Order the operations: the early ones and then the others, both in stages.
 
-    A stage is all that can be done, and then all sines and cosines of that, by their angles.
+    A stage has all operations whose operands do not wait for a further sine or cosine, and then all
+    sines and cosines of their results, grouped by angle.
     """
     stage: dict[int, int] = {}
     angles: dict[int, int] = {}

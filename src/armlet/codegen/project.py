@@ -32,7 +32,7 @@ from armlet.robot.robot import GROUPS
 from armlet.version import __version__
 
 MARK = "Written by armlet"
-"""The first line of every generated file contains this."""
+"""The text in the first line of every generated file."""
 FILES = {
     "c": {
         "@{library}.h": "library.h",
@@ -53,28 +53,28 @@ FILES = {
 DEFINED = """\
 values that are not computed by the program but
 from the definition of the quantity (or, if it has none, from a formulation as it is written)"""
-"""What the test compares with if every function has a reference."""
+"""How the README describes the reference values of the test if every function has a reference."""
 STATES, CANDIDATES = 5, 40
-"""How many states a test has, and how many random ones they are chosen from."""
+"""The number of states in a test, and of the random states that they are chosen from."""
 TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
-"""Relative to the largest value of a result."""
+"""The tolerance of a test, relative to the largest value of a result."""
 LARGEST_ROUNDING = 64
-"""How many units in the last place of the largest intermediate value rounding may add up to.
+"""The error that a test allows, in units in the last place of the largest intermediate value.
 
-Also how many times the change that the last bits of the arguments make.
+A test also allows so many times the change of the results by the last bits of the arguments.
 """
 MEANINGLESS = 1e-3
-"""Results that change by more with the last bits of the arguments are not compared."""
+"""The largest relative change of results by the last bits of arguments at a test state."""
 Array = np.ndarray[Any, Any]
 Reference = Callable[[Mapping[str, Array]], Sequence[Array]]
-"""The results for the arguments of one state, by their names, computed in some other way."""
+"""A function that computes the results in another way, from one state's arguments by name."""
 
 
 @dataclass(frozen=True)
 class Function:
     """A program to print, with a description and the source of its formulation.
 
-    With a reference, the test of the project compares it with values from there.
+    If there is a reference, the test of the project compares the program with its values.
     """
 
     program: Program
@@ -142,7 +142,7 @@ def _code(
     library: str,
     suffix: str,
 ) -> dict[str, str]:
-    """The words of headers and sources."""
+    """The words to fill into the templates of headers and sources."""
     order = ", ".join(f"{one_line(joint.name)} {joint.letter}" for joint in robot.coordinates)
     prototypes, definitions = [], []
     for name, f in by_name.items():
@@ -165,7 +165,7 @@ def _code(
 
 
 def _page(robot: RobotModel, by_name: Mapping[str, Function]) -> dict[str, str]:
-    """The words of the page about the robot and its functions."""
+    """The words to fill into the README, about the robot and its functions."""
     rows = []
     for name, f in by_name.items():
         count = f.code.count()
@@ -214,7 +214,7 @@ def _constants(robot: RobotModel, group: str) -> str:
 
 
 def _test(robot: RobotModel, by_name: Mapping[str, Function], dtype: str) -> dict[str, str]:
-    """The words of the test; a function without reference is compared with its own values."""
+    """The words to fill into the test; without a reference, expected values are the program's."""
     states = _states(robot, [f.program for f in by_name.values()], dtype)
     checks = [_check(name, f, states, dtype) for name, f in by_name.items()]
     return {
@@ -229,8 +229,8 @@ def _test(robot: RobotModel, by_name: Mapping[str, Function], dtype: str) -> dic
 def _states(robot: RobotModel, programs: Sequence[Program], dtype: str) -> dict[str, Array]:
     """The states of a test: for every argument one row per state, exact in either dtype.
 
-    Of random states those are taken that are far from singular ones, where rounding would be
-    larger than what the test allows.
+    The states are those of the random ones that are farthest from singular states, where rounding
+    errors would be larger than the test allows.
     """
     rng = np.random.default_rng(0)
     inputs = {name: x for program in programs for name, x in program.inputs.items()}
@@ -254,10 +254,10 @@ def _states(robot: RobotModel, programs: Sequence[Program], dtype: str) -> dict[
 
 
 def sensitivity(program: Program, states: Mapping[str, Array], dtype: str) -> Array:
-    """The relative change of results at each state with the last bits of numbers.
+    """The largest relative change of the results at each state by the last bits of numbers.
 
-    That is relative to their size: with the last bits of the arguments, and from doubles to what
-    singles give, or, for doubles, longer numbers. What is not finite counts as infinite.
+    Two changes are tried: in the last bits of the arguments, and from doubles to singles or, if the
+    dtype is double, to longer numbers. Changes that are not finite count as infinite.
     """
     eps = float(np.finfo(dtype).eps)
     count = len(next(iter(states.values()), ()))
@@ -284,7 +284,7 @@ def _results(program: Program, argument: Callable[[str], Array]) -> list[Array]:
 
 
 def _near(robot: RobotModel, argument: Input, rng: np.random.Generator) -> Array:
-    """Constants near those of the robot, so that inertias make sense."""
+    """Random constants near those of the robot, so that inertias make sense."""
     own = np.array([*robot.constants(argument.name).values()], float).reshape(argument.shape)
     size = np.abs(own)
     if argument.name == "inertia":
@@ -299,7 +299,7 @@ def _state(name: str) -> str:
 
 
 def _check(name: str, function: Function, states: Mapping[str, Array], dtype: str) -> str:
-    """The function of the test that checks one function at every state."""
+    """The C function of the test that checks one function of the project at every state."""
     program = function.program
     _, results = parameter_names(program)
     expected = dict(zip(results, _expected(function, states), strict=True))

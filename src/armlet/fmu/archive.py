@@ -41,7 +41,7 @@ FMI2_PLATFORMS = {
     "x86_64-darwin": "darwin64",
     "x86_64-windows": "win64",
 }
-"""FMI 2 has names of its own for some of the platforms that FMI 3 names."""
+"""The names in FMI 2 of platforms, by their names in FMI 3, where these differ."""
 
 
 def to_fmu(
@@ -56,7 +56,7 @@ def to_fmu(
 ) -> str:
     """Write a functional mock-up unit, for Simulink, Modelica and other programs.
 
-    It is a file of FMI for co-simulation, in C. Without `of` it is the arm itself: torques
+    The unit is for co-simulation and written in C. Without `of` it is the arm itself: torques
     are its input, positions and velocities its outputs. With `of` its outputs are functions of its
     inputs, computed whenever they are read.
 
@@ -70,20 +70,20 @@ def to_fmu(
         One or several quantities, an `armlet.function`, or what `armlet.trace` returns. An argument
         t is the time; constants that are arguments become parameters.
     fmi : {3, 2}
-        The version of the standard. In FMI 3 arrays are variables, in FMI 2 each entry is.
+        The version of FMI. In FMI 3 an array is one variable, in FMI 2 each entry is one.
     q0, qd0 : array_like of shape (n,), optional
-        Of the arm itself: the default of the parameters with these names, where it starts. At
-        zero, or the limit nearest to it, and at rest by default.
+        Where the arm itself starts: the defaults of its parameters q0 and qd0. By default it starts
+        at zero, or at the limit nearest to zero, and at rest.
     step : float
-        Of the arm itself: the default of the parameter with this name, the longest step of
-        the integration, in s. The integrator is `rosenbrock2` of `armlet.INTEGRATORS` where
+        The longest step of the integration of the arm itself, in s: the default of its parameter
+        `step`. The integrator is `rosenbrock2` of `armlet.INTEGRATORS` where
         friction or stops act, and `rk4` otherwise.
 
     Returns
     -------
     str
         The platform that the file has a library for, such as "x86_64-linux". Empty if there is
-        no C compiler: then the file has sources alone, to be compiled by who reads it.
+        no C compiler: then the file has sources alone, which the importing program compiles.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def to_fmu(
 
 
 def write_unit(path: Path, block: Block, fmi: int = 3, fused: bool | None = None) -> str:
-    """Write a block as a unit; returns the platform that it has a library for, if any."""
+    """Write a block as a unit; return the platform of its library, empty if it has none."""
     validation.one_of(fmi, "fmi", (2, 3))
     texts = unit_files(block, fmi, fused)
     target, library = _library(block, texts, fmi)
@@ -114,16 +114,16 @@ def write_unit(path: Path, block: Block, fmi: int = 3, fused: bool | None = None
 
 
 def check_replaceable(path: Path) -> None:
-    """Refuse a path where no unit can be written, or where there is a file of someone else."""
+    """Raise if a path cannot be written to, or if it is a file that armlet did not write."""
     check_writable(path)
     if path.is_file() and MARK.encode() not in path.read_bytes()[-100:]:
         raise unwritable(path, "it was not written by armlet: choose another name, or move it")
 
 
 def unit_files(block: Block, fmi: int = 3, fused: bool | None = None) -> dict[str, str]:
-    """The texts of a unit by their names; same block, same texts.
+    """The texts of a unit by file name; equal blocks have equal texts.
 
-    Its token is a digest of all else.
+    The token of a unit is a digest of everything else in its texts.
     """
     digest = hashlib.sha256(repr(_texts(block, fmi, fused, "")).encode()).hexdigest()
     return _texts(block, fmi, fused, f"{{{UUID(digest[:32])}}}")
@@ -152,7 +152,7 @@ def _template(name: str) -> str:
 
 
 def _template_values(block: Block, token: str) -> dict[str, str]:
-    """The values of the names in the templates model.h and model.c."""
+    """The values of the words in the templates model.h and model.c."""
     names = [x.name for x in block.variables]
     field = dict(zip(names, unique_identifiers(names), strict=True))
     calls = [
@@ -199,14 +199,14 @@ def this_platform() -> str:
 
 
 def compiler() -> list[str]:
-    """The command of a C compiler: that of $CC if it is set, else one on the path, or none."""
+    """The command of a C compiler: $CC if it is set, else one on the path, or an empty list."""
     if "CC" in os.environ:
         return shlex.split(os.environ["CC"])
     return next(([name] for name in COMPILERS if shutil.which(name)), [])
 
 
 def _library(block: Block, content: Mapping[str, str], fmi: int) -> tuple[str, dict[str, bytes]]:
-    """The sources as a library, and the platform it is for; nothing without a compiler."""
+    """Compile the sources: the platform, and the library by file name; empty without a compiler."""
     command, here = compiler(), this_platform()
     ending = ENDINGS.get(here.rpartition("-")[2])
     if not command or ending is None:
@@ -240,7 +240,7 @@ def _run(command: Sequence[str], folder: str) -> None:
 
 
 def _archive(content: Mapping[str, bytes]) -> bytes:
-    """Files as an archive: same files, same bytes, whatever the time."""
+    """The files as a ZIP archive, which does not depend on the time of writing."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.comment = mark().encode()

@@ -32,9 +32,9 @@ IN_WORDS = {
     "rk4": "Runge and Kutta's method of fourth order",
     "rosenbrock2": "the method ROS2, implicit in friction and stops",
 }
-"""The integrators of arms in words; each is a C file of its name."""
+"""The integrators of simulated arms in words; each also names its C file in `sources`."""
 TIME = "time"
-"""The name of FMI's own variable, which arguments called t are."""
+"""The name of the time in FMI, which replaces an argument named t."""
 UNITS = {
     "s": {"s": 1},
     "rad": {"rad": 1},
@@ -49,7 +49,7 @@ UNITS = {
     "kg.m/s": {"kg": 1, "m": 1, "s": -1},
     "kg.m2/s": {"kg": 1, "m": 2, "s": -1},
 }
-"""Units by name, as powers of those of the SI."""
+"""The units by name, as powers of SI units."""
 OF_JOINTS = {
     "q": ("Joint positions.", "rad", "m"),
     "qd": ("Joint velocities.", "rad/s", "m/s"),
@@ -67,7 +67,7 @@ ALIKE = {
     "q0": "q",
     "qd0": "qd",
 }
-"""Vectors with the units of another."""
+"""Vectors with the description, units and limits of another vector."""
 OTHERS = {
     TIME: ("s",),
     "step": ("s",),
@@ -80,9 +80,9 @@ OTHERS = {
     "energy_kinetic": ("J",),
     "energy_potential": ("J",),
 }
-"""The units of the entries of other variables; all else has none."""
+"""The units of the entries of other variables; variables that are not listed have no units."""
 Entry = tuple[str, int]
-"""The name of a variable, and the place of one of its entries."""
+"""The name of a variable, and the index of one of its entries."""
 
 
 # ------------------------------------------------------------------ variables
@@ -92,8 +92,8 @@ Entry = tuple[str, int]
 class Variable:
     """A variable: a number or an array of numbers, with the properties of every entry.
 
-    A start value belongs to what can be set. An output depends on other entries, while steps are
-    made and, if that differs, before the first.
+    Variables that can be set have start values. The entries of an output depend on other entries:
+    `depends` holds while steps are made, `depends_at_start` before the first step.
     """
 
     name: str
@@ -102,18 +102,18 @@ class Variable:
     shape: Shape
     about: str
     units: tuple[str, ...] = ()
-    """Of each entry; none if empty."""
+    """The unit of each entry; empty if the entries have no units."""
     labels: tuple[str, ...] = ()
-    """What each entry belongs to, such as a joint; nothing if empty."""
+    """The joint that each entry belongs to; empty if entries do not belong to joints."""
     start: tuple[float, ...] = ()
     limits: tuple[tuple[float, float], ...] = ()
-    """The least and the largest value of each entry; none if empty."""
+    """The least and the largest value of each entry; empty if there are no limits."""
     depends: tuple[frozenset[Entry], ...] = ()
     depends_at_start: tuple[frozenset[Entry], ...] = ()
 
     @property
     def size(self) -> int:
-        """How many entries it has."""
+        """The number of entries."""
         return prod(self.shape)
 
 
@@ -127,7 +127,7 @@ def variable(
     depends: tuple[frozenset[Entry], ...] = (),
     depends_at_start: tuple[frozenset[Entry], ...] | None = None,
 ) -> Variable:
-    """A variable with the units, limits and start values that its name and the robot say."""
+    """A variable whose units, limits and start values follow from its name and the robot."""
     label = ALIKE.get(name, name)
     units = OTHERS.get(name, ())
     labels: tuple[str, ...] = ()
@@ -148,7 +148,7 @@ def variable(
 
 
 def _limits(robot: RobotModel, label: str) -> tuple[tuple[float, float], ...]:
-    """The limits of positions, velocities or torques; none if no joint has one."""
+    """The limits of positions, velocities or torques; empty if no joint has a limit."""
     joints = [joint.limits for joint in robot.coordinates]
     limits_of = {
         "q": tuple((x.lower, x.upper) for x in joints),
@@ -195,19 +195,19 @@ class Block:
 
     robot: RobotModel
     name: str
-    """A word, by which other programs know the unit."""
+    """The identifier by which other programs know the unit."""
     about: str
     variables: tuple[Variable, ...]
     calls: tuple[Call, ...]
-    """What computes the outputs."""
+    """The functions that compute the outputs."""
     integrator: str = ""
-    """Of a simulated arm: its integrator."""
+    """The name of the integrator of a simulated arm; empty for other units."""
     step: Function | None = None
-    """Of a simulated arm: its accelerations, or the whole step, as functions of q, qd and tau."""
+    """The function of q, qd and tau that simulates an arm: its accelerations, or a whole step."""
 
     @property
     def functions(self) -> list[Function]:
-        """Everything to be printed as C."""
+        """All functions to print as C."""
         own = [] if self.step is None else [self.step]
         return [*own, *(call.function for call in self.calls)]
 
@@ -218,8 +218,8 @@ class Block:
 def function_block(robot: RobotModel, functions: Sequence[Function]) -> Block:
     """A block whose outputs are functions of its inputs, computed whenever they are read.
 
-    Arguments of the same name are one input. Constants that are arguments are parameters, at
-    first the robot's own; an argument t is the time.
+    Arguments of the same name are one input. Constants that are arguments become parameters that
+    start at the values of the robot; an argument t is the time.
     """
     robot._require_values("a functional mock-up unit")
     inputs: dict[str, Variable] = {}
@@ -252,7 +252,7 @@ def function_block(robot: RobotModel, functions: Sequence[Function]) -> Block:
 def functions_of(
     robot: RobotModel, of: str | Sequence[str] | functions.Function | Program
 ) -> list[Function]:
-    """What to put into a block: quantities by name, together, or a program."""
+    """The functions to put into a block: one for all quantities named in `of`, or for a program."""
     if isinstance(of, functions.Function):
         about = (of.__doc__ or f"{of.__name__}.").strip().partition("\n")[0]
         return [Function(of.program, about, "")]
@@ -270,7 +270,7 @@ def functions_of(
 
 
 def _labels(program: Program) -> tuple[str, ...]:
-    """What the results of a program are called."""
+    """The names of the results of a program."""
     if program.names is not None:
         return program.names
     if program.single:
@@ -281,7 +281,7 @@ def _labels(program: Program) -> tuple[str, ...]:
 
 
 def _input(robot: RobotModel, x: Input) -> Variable:
-    """The variable of an argument: a parameter if it has one value for many states."""
+    """The variable of an argument: a parameter if its rate is "once", the time, or an input."""
     if x.name == "t" and x.shape == ():
         return _time(robot)
     if x.name == TIME:
@@ -303,7 +303,7 @@ def _of_time(name: str) -> str:
 
 
 def _add(variables: dict[str, Variable], new: Variable, shared: bool = False) -> None:
-    """Add a variable to those that there are; a shared one may be among them."""
+    """Add a variable; if it is `shared`, an equal variable may be there already."""
     if not new.size:
         raise CompileError(f"{new.name} has no entries: expected one at least")
     if not (new.name.isascii() and new.name.isidentifier()):
@@ -325,7 +325,7 @@ def plant_block(
 ) -> Block:
     """A block that simulates the arm under torques.
 
-    It is simulated by `rosenbrock2` where friction or stops act, and by `rk4` otherwise.
+    The integrator is `rosenbrock2` where friction or stops act, and `rk4` otherwise.
     """
     plant = single_plant(robot)
     robot = plant.robot
@@ -393,7 +393,7 @@ def _state(
     read: Callable[[int], Sequence[Entry]],
     about: str = "",
 ) -> Variable:
-    """An output that no input acts upon at once; at the start it depends on parameters."""
+    """An output that no input changes at the same time; at the start it depends on parameters."""
     size = prod(shape)
     at_start = tuple(frozenset(read(k)) for k in range(size))
     nothing = (frozenset[Entry](),) * size

@@ -62,7 +62,7 @@ def model_description(block: Block, fmi: int, token: str, sources: Sequence[str]
 
 
 def build_description(block: Block, sources: Sequence[str]) -> str:
-    """The text of buildDescription.xml, which FMI 3 has beside sources."""
+    """The text of buildDescription.xml, which FMI 3 puts beside the sources."""
     root = ET.Element("fmiBuildDescription", fmiVersion="3.0")
     build = ET.SubElement(root, "BuildConfiguration", modelIdentifier=block.name)
     files = ET.SubElement(build, "SourceFileSet", language="C99")
@@ -75,7 +75,7 @@ def build_description(block: Block, sources: Sequence[str]) -> str:
 
 
 def _fmi3(block: Block, variables: ET.Element, structure: ET.Element) -> None:
-    """One element per variable; a value reference is the number of the variable."""
+    """Add one element per variable; its value reference is its number from 0."""
     number = {x.name: k for k, x in enumerate(block.variables)}
     for x in block.variables:
         causality, variability = CAUSALITY[x.kind]
@@ -102,7 +102,7 @@ def _fmi3(block: Block, variables: ET.Element, structure: ET.Element) -> None:
 
 
 def _with_entries(x: Variable) -> str:
-    """What an array is, with what its entries belong to and their units where these differ."""
+    """The description of a variable, with labels of its entries, and their units if they differ."""
     words = list(x.labels or (x.units if len(set(x.units)) > 1 else ()))
     if x.labels and len(set(x.units)) > 1:
         words = [f"{label} ({unit})" for label, unit in zip(x.labels, x.units, strict=True)]
@@ -113,7 +113,7 @@ def _with_entries(x: Variable) -> str:
 
 
 def _fmi2(block: Block, variables: ET.Element, structure: ET.Element) -> None:
-    """One element per entry; a value reference is the number of the entry, an index one more."""
+    """Add one element per entry; its value reference is its number from 0, its index one more."""
     index: dict[Entry, int] = {}
     for x in block.variables:
         causality, variability = CAUSALITY[x.kind]
@@ -142,7 +142,7 @@ def _fmi2(block: Block, variables: ET.Element, structure: ET.Element) -> None:
 
 
 def _suffixes(x: Variable) -> list[str]:
-    """What the names of entries end in, counted from one."""
+    """The suffixes of the names of entries, such as [1,2] for the second entry of the first row."""
     if not x.shape:
         return [""]
     places = product(*(range(1, length + 1) for length in x.shape))
@@ -155,7 +155,7 @@ def _suffixes(x: Variable) -> list[str]:
 def _unknowns(
     block: Block, names: tuple[str, str]
 ) -> Iterator[tuple[str, Variable, list[list[Entry]]]]:
-    """Yield each output with what it depends on: during steps, and then before the first."""
+    """Yield each output with its dependencies: all outputs during steps, then all at the start."""
     inputs = {x.name for x in block.variables if x.kind in ("independent", "input")}
     outputs = [x for x in block.variables if x.kind == "output"]
     for x in outputs:

@@ -32,26 +32,26 @@ PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "pow": lambda y, a, b: (b * power(a, b - 1), where(equal(a, 0), 0, y * log(a))),
     "floor": lambda y, a: (0,),
 }
-"""The partial derivatives of y = op(a, b) by a and by b."""
+"""The partial derivatives of y = op(a, b) with respect to a and b."""
 CHOICES: dict[str, Callable[..., tuple[Any, Any, Any]]] = {
     "min": lambda a, b: (less(a, b), a, b),
     "max": lambda a, b: (less(b, a), a, b),
     "where": lambda c, a, b: (c, a, b),
 }
-"""The operations that choose, as a condition and what is chosen where it holds and where not.
+"""The operations that choose: a condition, the choice where it holds, and the choice elsewhere.
 
-Their derivative is chosen too, not multiplied by 1 or 0: that of what is not chosen may be
-infinite or not a number, as it is in a division that is guarded.
+Their derivative is chosen too, not multiplied by 1 or 0: the derivative of the other choice may
+be infinite or NaN, as in a guarded division.
 """
 
 
 Node = tuple[Traced, tuple[Any, ...], tuple[Any, ...]]
-"""A traced scalar, its operands and its partial derivatives by them.
+"""A traced scalar, its operands and its partial derivatives by each of these.
 
-Of one that chooses, the operands are what is chosen from and the partials the condition alone.
+For an operation that chooses: the scalar, its two choices, and the condition alone.
 """
 Masked = tuple[Any, Any]
-"""An adjoint: a condition, None for always, and a value that counts where the condition holds."""
+"""An adjoint: a condition (None for always), and its value where the condition holds, else 0."""
 
 
 def derivatives(outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "forward") -> Array:
@@ -61,7 +61,7 @@ def derivatives(outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "f
             kind = type(x).__name__
             raise TypeError(f"{kind} scalars do not record their operations: trace first")
     one_of(mode, "mode", ("forward", "reverse"))
-    if any(x.op not in ("input", "symbol") for x in inputs):  # others may be folded away
+    if any(x.op not in ("input", "symbol") for x in inputs):  # other nodes may be folded away
         raise ValueError("derivatives are by inputs and symbols, not by what is computed of them")
     active = _active_nodes(inputs[0].graph, outputs, inputs) if len(inputs) else []
     if mode == "forward":
@@ -73,7 +73,7 @@ def derivatives(outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "f
 
 
 def _active_nodes(graph: Graph, outputs: Sequence[Any], inputs: Collection[Traced]) -> list[Node]:
-    """The nodes between inputs and outputs, in the order of recording, inputs left out."""
+    """The nodes after the inputs on paths from inputs to outputs, in the order of recording."""
     active = {x.index for x in inputs}
     nodes: list[Node] = []
     for i in live(graph, outputs):
@@ -92,7 +92,7 @@ def _active_nodes(graph: Graph, outputs: Sequence[Any], inputs: Collection[Trace
 def _propagate(
     outputs: Sequence[Any], gradients: dict[int, dict[int, Any]], active: list[Node]
 ) -> list[dict[int, Any]]:
-    """The gradients of the outputs from those of the inputs, without the zeros of either."""
+    """The gradients of the outputs, from those of the inputs; both leave zero entries out."""
     for y, args, partials in active:
         inner = [gradients.get(a.index, {}) if isinstance(a, Traced) else {} for a in args]
         total = gradients[y.index] = {}
@@ -113,7 +113,7 @@ def _pull_back(
     inputs: Sequence[Traced],
     active: list[Node],
 ) -> list[Any]:
-    """The derivatives, by each input, of the sum of cotangents times outputs."""
+    """The derivatives of the sum of cotangents times outputs with respect to each input."""
     inner = {y.index for y, _, _ in active} | {x.index for x in inputs}
     adjoint: dict[int, Masked] = {}
 
@@ -140,13 +140,13 @@ def _pull_back(
 
 
 def _value(x: Masked) -> Any:
-    """An adjoint as a number: 0 where its mask does not hold."""
+    """An adjoint as a scalar: 0 where its condition does not hold."""
     mask, value = x
     return value if mask is None else where(mask, value, 0)
 
 
 def _sum(x: Masked, y: Masked) -> Masked:
-    """The sum of two adjoints, masked where neither counts."""
+    """The sum of two adjoints, whose condition holds where either of theirs does."""
     if x[0] is y[0]:
         return x[0], x[1] + y[1]
     mask = None if x[0] is None or y[0] is None else logical_or(x[0], y[0])
@@ -157,7 +157,7 @@ def _sum(x: Masked, y: Masked) -> Masked:
 
 
 def jvp(graph: Graph, outputs: Sequence[Any], tangents: Mapping[int, Any]) -> list[Any]:
-    """The tangents of outputs, for tangents of inputs by index."""
+    """The tangents of outputs; `tangents` maps the indices of inputs to their tangents."""
     active = _active_nodes(graph, outputs, [graph.scalars[i] for i in tangents])
     along = {i: {0: dx} for i, dx in tangents.items()}
     return [gradient.get(0, 0) for gradient in _propagate(outputs, along, active)]

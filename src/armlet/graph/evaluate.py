@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from armlet.graph.program import Program
 
 NUMBERS = (int, float, np.integer)
-"""The types of constant entries, which stand in place of traced scalars."""
+"""The types of entries of outputs that are constants."""
 NAMESPACES = {"numpy": "numpy"} | {
     name: library.functions
     for name, library in LIBRARIES.items()
@@ -63,7 +63,7 @@ def function_of(program: "Program", library: str | ModuleType) -> Callable[..., 
 
 
 def _library_module(library: str | ModuleType) -> ModuleType:
-    """The module with the functions of a library, which may be a name or the module itself."""
+    """The module with the functions of `library`, which is a name or the module itself."""
     name = library.__name__ if isinstance(library, ModuleType) else library
     modules = {**NAMESPACES, **{module: module for module in NAMESPACES.values()}}
     if not isinstance(name, str) or name not in modules:
@@ -80,7 +80,7 @@ def _library_module(library: str | ModuleType) -> ModuleType:
 def _entries(
     program: "Program", args: Sequence[Any], namespace: ModuleType
 ) -> tuple[dict[str, list[Any]], Shape]:
-    """The entries of each argument, each an array over the leading axes, and these axes."""
+    """The entries of each argument, as arrays over the leading axes, and these axes."""
     program.check_number(args)
     arrays = [_array(arg, namespace) for arg in args]
     inputs = program.inputs.values()
@@ -94,7 +94,7 @@ def _entries(
 
 
 def _stack(namespace: ModuleType, zero: Any, leading: Shape, values: list[Any]) -> Any:
-    """Values as the last axis of an array, broadcast to the leading axes by adding a zero."""
+    """Stack values along a new last axis; adding `zero` broadcasts them to the leading axes."""
     full = [
         y if not isinstance(y, NUMBERS) and tuple(y.shape) == leading else y + zero for y in values
     ]
@@ -102,7 +102,7 @@ def _stack(namespace: ModuleType, zero: Any, leading: Shape, values: list[Any]) 
 
 
 def _array(x: Any, namespace: ModuleType) -> Any:
-    """An array of the namespace; PyTorch tensors stay as they are, with their derivatives."""
+    """An array of the library; PyTorch tensors stay as they are, to keep their derivatives."""
     tensor = getattr(namespace, "Tensor", None)
     return x if tensor is not None and isinstance(x, tensor) else namespace.asarray(x)
 
@@ -114,8 +114,8 @@ def _array(x: Any, namespace: ModuleType) -> Any:
 def casadi_function(program: "Program", casadi: ModuleType) -> Callable[..., Any]:
     """The program as a `casadi.Function` of one state's matrices: a vector is a column.
 
-    Symbols give expressions and numbers give numbers. The operations are recorded once, in SX;
-    called with MX, they stay together as one node of their graph.
+    It returns expressions for symbols, and numbers for numbers. The operations are recorded once,
+    in SX; a call with MX symbols is one node of the MX graph.
     """
     name = program.name
     symbols = {key: casadi.SX.sym(key, *_axes(name, x.shape)) for key, x in program.inputs.items()}
@@ -142,7 +142,7 @@ def casadi_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
 
 
 def check_matrices(program: "Program", args: Sequence[Any]) -> None:
-    """Raise if a matrix has not the shape of its argument: CasADi would repeat or transpose it."""
+    """Raise if a matrix is not of its argument's shape: CasADi would repeat or transpose it."""
     for x, arg in zip(program.inputs.values(), args, strict=True):
         shape = tuple(arg.shape if hasattr(arg, "shape") else np.shape(arg))
         expected = _axes(program.name, x.shape)
@@ -151,13 +151,13 @@ def check_matrices(program: "Program", args: Sequence[Any]) -> None:
 
 
 def _word(name: str) -> str:
-    """A name as CasADi wants it: a letter first, no two underscores in a row."""
+    """A name that CasADi accepts: a letter first, no two underscores in a row."""
     word = re.sub(r"[\W_]+", "_", name).strip("_")
     return word if word[:1].isalpha() else f"armlet_{word}".strip("_")
 
 
 def _axes(name: str, shape: Shape) -> tuple[int, int]:
-    """The rows and columns of an array."""
+    """The rows and columns of the CasADi matrix for an array of `shape`."""
     if len(shape) > 2:
         raise CompileError(f"{name} has an array of shape {shape}: CasADi's have two axes at most")
     rows, columns = (*shape, 1, 1)[:2]

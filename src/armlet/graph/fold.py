@@ -1,7 +1,7 @@
 """Folding of trivial operations, and of signs.
 
-Each rule reads as the identity it states. Signs are moved outwards, since a negation is free and
-`a b` and `-a b` then share their product.
+Each rule reads as the identity it states. Signs are moved outwards: a negation is free, and `a b`
+and `-a b` then share one product.
 """
 
 from typing import Any
@@ -22,13 +22,13 @@ def opposite(x: Any) -> Any:
 
 
 def fold(op: str, args: tuple[Any, ...]) -> Any:
-    """The simpler value of an operation, or None if there is none.
+    """The simpler value of an operation, or None if no rule applies.
 
-    At least one operand is a traced scalar.
+    At least one operand must be a traced scalar.
     """
     x, y = args[0], args[-1]
     # fmt: off
-    match op:  # and then the operands, which takes half the time of both at once
+    match op:  # then its operands: half the time of matching both at once
         case "neg":                                    return opposite(x)
         case "add":
             match numbers(args):
@@ -65,15 +65,15 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
 
 
 def numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The operands that are numbers, each in its place, and None for traced scalars.
+    """The operands, with None in place of traced scalars.
 
-    A traced scalar must not be compared with a number: that would record a comparison.
+    A traced scalar must not be compared with a number: the comparison would be recorded.
     """
     return tuple([a if isinstance(a, NUMBERS) else None for a in args])
 
 
 def is_condition(x: Any) -> bool:
-    """Whether an operand can only be 1 or 0: a comparison, or a choice between such."""
+    """Whether `x` can only be 1 or 0: a number, a comparison, or a choice between such operands."""
     if isinstance(x, NUMBERS):
         return x in (0, 1)
     return x.op in COMPARISONS or (x.op == "where" and all(map(is_condition, x.args[1:])))

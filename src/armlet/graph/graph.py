@@ -1,6 +1,6 @@
-"""The expression graph: a flat list of operations, each after its operands, recorded once.
+"""The expression graph: a flat list of operations, each recorded once, after its operands.
 
-To evaluate, count, differentiate or print a program is to replay its list under another meaning
+To evaluate, count, differentiate or print a program is to replay its list with another meaning
 of the operations. There is no recursion, so a program may have any length.
 
 Folding `0 x` to 0 and `x - x` to 0 assumes finite numbers, and loses the sign of a zero.
@@ -61,14 +61,14 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "pow": scalar.power,
     "floor": scalar.floor,
 }
-"""What an operation means for numbers, arrays, symbols and traced scalars alike.
+"""The function of each operation, for numbers, arrays, symbols and traced scalars alike.
 
-A comparison is 1 or 0, and `where` takes its second operand where the first is not zero.
+A comparison is 1 or 0, and `where(c, x, y)` is x where c is not zero, and y elsewhere.
 """
 
 
 class Graph:
-    """A growing list of operations; equal ones are recorded once."""
+    """A growing list of operations, in which equal operations are recorded once."""
 
     def __init__(self) -> None:
         self.nodes: list[tuple[str, tuple[Any, ...]]] = []
@@ -77,26 +77,26 @@ class Graph:
         self.interned: dict[tuple[str, tuple[Any, ...]], Traced] = {}
 
     def input(self, name: str, k: int) -> "Traced":
-        """Entry k of an argument: a variable."""
+        """The variable for entry `k` of the argument `name`."""
         return self.node("input", (name, k))
 
     def symbol(self, name: str) -> "Traced":
-        """A constant with a name and no value; what is computed from constants is off-line."""
+        """A constant with a name and no value; operations on constants alone are not counted."""
         return self.node("symbol", (name,))
 
     def entries(self, inputs: Iterable[Input]) -> list["Traced"]:
-        """The entries of arguments, one after the other."""
+        """The variables for all entries of the inputs, one after the other."""
         return [self.input(x.name, k) for x in inputs for k in range(x.size)]
 
     def record(self, op: str, *args: Any) -> Any:
-        """The result of an operation: a traced scalar, or a number if it is constant."""
+        """Record an operation; return its result: a traced scalar, or a number if it is folded."""
         for a in args:
             if isinstance(a, Traced):
                 return self.record_folded(op, args)
         return OPERATIONS[op](*args)
 
     def record_folded(self, op: str, args: tuple[Any, ...]) -> Any:
-        """The result of an operation with a traced operand, folded or recorded."""
+        """Fold or record an operation with at least one traced operand, and return its result."""
         folded = fold(op, args)
         if folded is not None:
             return folded
@@ -107,13 +107,13 @@ class Graph:
         return self.node(op, args)
 
     def copy(self, op: str, *args: Any) -> Any:
-        """Record a node of another graph, inputs and symbols too, with its operands in this one."""
+        """Record a node of another graph, inputs and symbols too, with operands of this graph."""
         if op in ("input", "symbol"):
             return self.node(op, args)
         return self.record(op, *args)
 
     def node(self, op: str, args: tuple[Any, ...]) -> "Traced":
-        """An operation without folding, recorded if it is new."""
+        """Record an operation without folding it, or return the scalar of an equal operation."""
         key = (op, args)
         scalar = self.interned.get(key)
         if scalar is None:
@@ -138,7 +138,7 @@ def _rank(a: Any) -> int:
 
 
 def _operator(op: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    """The methods of Traced that record an operation: scalar on the left, and on the right."""
+    """The methods of Traced that record `op`: with the scalar on the left, and on the right."""
 
     def left(self: "Traced", other: Any) -> Any:
         if isinstance(other, SCALARS):
@@ -190,7 +190,7 @@ class Traced(NumPyRecorder):
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is computed from constants alone, off-line."""
+        """Whether the scalar is computed from constants alone, and its operation not counted."""
         return self.graph.constant[self.index]
 
     def __repr__(self) -> str:
@@ -206,7 +206,7 @@ class Traced(NumPyRecorder):
     __divmod__ = _composed(lambda x, y: (floor_divide(x, y), remainder(x, y)))
     __rdivmod__ = _composed(lambda x, y: (floor_divide(y, x), remainder(y, x)))
     __rpow__ = _operator("pow")[1]
-    __eq__ = _operator("equal")[0]  # as a comparison; `is` asks for the same scalar
+    __eq__ = _operator("equal")[0]  # records a comparison; `is` tests for the same scalar
     __lt__, __gt__ = _operator("less")
     __le__, __ge__ = _operator("less_equal")
     __ne__ = _composed(lambda x, y: negation(x == y))
@@ -225,7 +225,7 @@ class Traced(NumPyRecorder):
         return self._quotient(other)
 
     def __pow__(self, exponent: Any) -> Any:
-        """A power by products where the exponent is a small whole number, or the square root."""
+        """The power, by products for a small whole exponent and by the square root for 0.5."""
         if not isinstance(exponent, SCALARS):
             return NotImplemented
         if isinstance(exponent, Traced) or not abs(exponent) <= PRODUCTS:
@@ -258,15 +258,15 @@ class Traced(NumPyRecorder):
         raise branch_error("is made an index")
 
     def record(self, op: str, *args: Any) -> Any:
-        """An operation of this and other scalars, in the graph of this one."""
+        """Record an operation on `args` in the graph of this scalar."""
         return self.graph.record(op, *(a.item() if isinstance(a, np.generic) else a for a in args))
 
     def arctan2(self, other: Any) -> Any:
-        """The angle of the point (other, self); NumPy calls it by that name."""
+        """The angle of the point (other, self); NumPy calls a method of this name."""
         return self.graph.record("atan2", self, other)
 
     def __getattr__(self, name: str) -> Any:
-        """The other elementwise functions, which NumPy calls as methods of the entries."""
+        """A further elementwise function, which NumPy calls as a method of the entries."""
         if name not in ELEMENTARY:
             raise AttributeError(f"a traced value has no attribute {name!r}")
         return partial(ELEMENTARY[name], self)
@@ -274,11 +274,11 @@ class Traced(NumPyRecorder):
 
 SCALARS = (Traced, int, float)
 PRODUCTS = 64
-"""The largest whole exponent of a power that is computed by products."""
+"""The largest whole exponent for which a power is computed by products."""
 
 
 def live(graph: Graph, outputs: Iterable[Any]) -> list[int]:
-    """The nodes that the outputs need, in the order of recording."""
+    """The indices of the nodes that the outputs need, in the order of recording."""
     needed = bytearray(len(graph.nodes))
     for y in outputs:
         if isinstance(y, Traced):
@@ -292,7 +292,7 @@ def live(graph: Graph, outputs: Iterable[Any]) -> list[int]:
 
 
 def graph_of(arrays: Sequence[Any]) -> Graph | None:
-    """The graph that arrays are recorded in, None if they have no traced scalar."""
+    """The graph of the traced scalars in the arrays, or None if there are no traced scalars."""
     for array in arrays:
         for x in np.asarray(array, dtype=object).flat:
             if isinstance(x, Traced):
@@ -301,13 +301,13 @@ def graph_of(arrays: Sequence[Any]) -> Graph | None:
 
 
 def object_array(values: Sequence[Any], shape: Shape | None = None) -> Array:
-    """An array of any objects, in a row or of a shape."""
+    """An object array of `values`, one-dimensional unless `shape` says otherwise."""
     array: Array = np.empty(len(values), dtype=object)
     array[:] = values
     return array if shape is None else array.reshape(shape)
 
 
 def arrays_of_shapes(values: Iterable[Any], shapes: Iterable[Shape]) -> list[Array]:
-    """Values in a row as arrays of some shapes, one after the other."""
+    """Split a row of values into object arrays of the shapes, one after the other."""
     row = iter(values)
     return [object_array([*islice(row, prod(shape))], shape) for shape in shapes]

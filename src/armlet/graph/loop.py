@@ -12,29 +12,29 @@ from armlet.graph.signature import named_inputs, prefixed_inputs
 class Loop:
     """A program that is run step by step, with some outputs as inputs of the next step.
 
-    One call runs the loop from one start or from many. The start of a run is the value of the
-    inputs that are carried; the rate of any other input says how often it changes.
+    One call runs the loop from one start or from many. A call passes the carried inputs as they are
+    at the start; the rate of any other input says how often it changes.
     """
 
     body: Program
     """One step, or one stage of a step."""
     carried: Mapping[int, str] = field(default_factory=dict)
-    """The indices of outputs, and the inputs that they become in the next step."""
+    """The input that an output becomes in the next step, by the index of the output."""
     recorded: Sequence[int] = ()
-    """The indices of outputs that are recorded: one row for as many steps as a call asks for, with
-    the value after the last of them. Of the others, the value after the last step is returned."""
+    """The indices of outputs that are recorded. A call says how many steps a row stands for; a row
+    has the value after the last of them. Other outputs are returned after the last step alone."""
     period: int | None = None
-    """The number of rows of inputs that change with every step, and of records; later steps use
-    them again from the first on. By default there is a row for every step."""
+    """The number of rows of records, and of inputs that change with every step; later steps start
+    again at the first row. By default there is a row for every step."""
     stages: int = 1
-    """How often the body is done in a step, with the inputs of the rate "stage" of each stage:
-    short code stays in the instruction cache of the processor."""
+    """How often the body runs in a step, each time with another row of the inputs of rate "stage".
+    A short body that runs often stays in the instruction cache of the processor."""
 
     def jvp(self, names: Collection[str]) -> "Loop":
-        """The loop that carries tangents beside the values, of the named inputs too.
+        """The loop that also carries tangents, from those of the starts and of the inputs `names`.
 
-        Its body has one more input for each input with a tangent, called "tangent_" and its name;
-        its outputs are those of this loop, and then their tangents in that order.
+        Its body has one more input for each of these inputs x, called "tangent_x"; its outputs are
+        those of this loop, followed by their tangents in the same order.
         """
         outputs, inputs = self.body.outputs, self.body.inputs
         active = [inputs[name] for name in (*self.carried.values(), *names)]
@@ -43,20 +43,20 @@ class Loop:
         every = named_inputs([*inputs.values(), *tangents])
         body = program(f"jvp of {self.body.name}", every, values, False)
         count = len(outputs)
-        # the first tangents are those of what is carried
+        # the first tangents are those of the carried inputs
         carried = {count + k: x.name for k, x in zip(self.carried, tangents, strict=False)}
         recorded = [*self.recorded, *(count + k for k in self.recorded)]
         return Loop(body, {**self.carried, **carried}, recorded, self.period, self.stages)
 
     def vjp(self, names: Collection[str]) -> "Loop":
-        """The loop that runs backwards: it pulls cotangents of what is carried back to the start.
+        """The loop that runs backwards and pulls cotangents of carried values back to the start.
 
-        Its steps take the arguments of the steps of this loop in reverse order, and what was
-        carried to each. It carries the cotangents, called "cotangent_" and the input that this loop
-        carries: at the end they are the derivatives by the starts. Its further outputs are the
-        derivatives by the named inputs, in their order: recorded for those that change with the
-        steps, and for the others carried as sums, called "sum_" and the input. Other inputs are
-        left out where derivatives do not depend on them. The loop must not have stages.
+        Its steps take the arguments of the steps of this loop in reverse order, among them the
+        carried inputs. For each carried input x it carries "cotangent_x", which at the end is the
+        derivative by the start. Its further outputs are the derivatives by the inputs `names`,
+        in this order: recorded for inputs that change with the steps, and for any other input x
+        carried as the sum "sum_x". Inputs of this loop that no derivative depends on are left out.
+        This loop must not have stages.
         """
         inputs, carried = self.body.inputs, [*self.carried.values()]
         wanted = [inputs[name] for name in (*carried, *names)]

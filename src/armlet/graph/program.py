@@ -1,4 +1,4 @@
-"""A program: the operations that outputs need, with named arguments."""
+"""A program: named arguments, outputs, and the operations that compute the outputs."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Program:
     Attributes
     ----------
     name : str
-        What it computes.
+        What the program computes.
     inputs : mapping of str to Input
         The arguments in order, each with its shape in one state and how often it changes.
     outputs : tuple of arrays
@@ -46,12 +46,12 @@ class Program:
 
     @property
     def nodes(self) -> Iterator[tuple[int, str, tuple[Any, ...]]]:
-        """The live operations: number, operation and operands, in the order of recording."""
+        """The live nodes: index, operation and operands of each, in the order of recording."""
         return ((i, *self.graph.nodes[i]) for i in self.live)
 
     @property
     def symbols(self) -> list[str]:
-        """The constants that have a name and no value."""
+        """The names of the constants that have no value."""
         return [args[0] for _, op, args in self.nodes if op == "symbol"]
 
     def check_values(self) -> None:
@@ -63,7 +63,7 @@ class Program:
             )
 
     def replay(self, meaning: Callable[..., Any]) -> list[Any]:
-        """The outputs in a row, where each node is the value of meaning(op, *operands)."""
+        """Evaluate each node as `meaning(op, *operands)`; return the output entries in a list."""
         value: dict[int, Any] = {}
         for i, op, args in self.nodes:
             value[i] = meaning(op, *[value[a.index] if type(a) is Traced else a for a in args])
@@ -86,12 +86,12 @@ class Program:
         wrt : str
             The input to differentiate with respect to.
         mode : {"forward", "reverse"}
-            The mode of automatic differentiation; the values are the same, the operations are not.
+            The mode of automatic differentiation: the same values by different operations.
 
         Returns
         -------
         Program
-            The same inputs; each output has the shape of the input appended to its own.
+            It has the same inputs; the shape of the input is appended to that of each output.
 
         Examples
         --------
@@ -158,7 +158,7 @@ class Program:
         return program(f"vjp of {self.name}", inputs, gradients, False, tuple(self.inputs))
 
     def copy(self) -> tuple[Graph, list[Any]]:
-        """A new graph with the operations of this program, and the outputs there, in a row."""
+        """Copy the operations to a new graph; return this graph and the output entries in it."""
         graph = Graph()
         return graph, self.replay(graph.copy)
 
@@ -176,7 +176,7 @@ class Program:
         callable
             Takes the inputs in order, returns the output or the tuple of outputs. JAX and PyTorch
             can differentiate, map and compile it; for machine code and exact derivatives without
-            their compilers, give their arrays to a method of a robot or to a kernel. For CasADi it
+            their compilers, pass their arrays to a method of a robot or to a kernel. For CasADi it
             is a `casadi.Function` with named arguments and results.
 
         Examples
@@ -190,7 +190,7 @@ class Program:
         return function_of(self, library)
 
     def check_number(self, args: Sequence[Any]) -> None:
-        """Raise if there are not as many arrays as inputs."""
+        """Raise if the number of arguments differs from the number of inputs."""
         if len(args) != len(self.inputs):
             raise DataError(
                 f"{self.name} takes {len(self.inputs)} arrays ({', '.join(self.inputs)}), "
@@ -205,7 +205,7 @@ class Program:
         replacements : list of (symbol, expression)
             The assignments of `listing`, in order, so that nothing is expanded.
         results : array of expressions, or tuple of arrays
-            In the symbols of the replacements and of the arguments: q1, q2, …
+            The outputs, in the symbols of the replacements and of the arguments: q1, q2, …
 
         Examples
         --------
@@ -223,10 +223,10 @@ class Program:
     def listing(self) -> str:
         """The program as text to read: one assignment to a named variable per line.
 
-        A line is one operation or one sum of products. Sines, cosines and sums of angles are called
-        s2, c23 and q23, results after their quantity, constants after their symbol; k1, k2, … are
-        computed from constants alone and not counted, t1, t2, … are all others. The lines have
-        exactly the operations that `count` counts.
+        A line is one operation or one sum of products. Sines, cosines and sums of angles are named
+        s2, c23 and q23, results after their quantity and constants after their symbol. Of the other
+        variables, k1, k2, … are computed from constants alone and not counted, and t1, t2, … are
+        counted. The counted lines have exactly the operations that `count` counts.
 
         Examples
         --------
@@ -259,30 +259,30 @@ class Program:
         target : {"c", "cpp", "cuda", "python", "matlab", "julia", "latex", "listing"}
             A C99 function; a C++ template; a CUDA device function and kernel, one thread per state;
             a function of NumPy arrays, of MATLAB or Octave, or of Julia; the lines of an align
-            environment; the text of `listing`. The last five are for one state, for people to
-            read, and take none of the options below but the name.
+            environment; the text of `listing`. The last five are for people to read: they take
+            one state and, of the options below, only `name`.
         name : str, optional
             The name of the function, changed to a valid identifier; by default that of the program.
         dtype : {"float64", "float32"}
             The type of numbers; a C++ template takes any.
         fused : bool, optional
-            Whether a product and the sum that uses it are one call of `fma`, rounded once, as in
-            a kernel, or `a * b + c`, which a compiler may still fuse. By default true for CUDA,
-            where all machines fuse, and false for C and C++, where `fma` is a slow function on
-            processors without that instruction, and for compilers without the option for it (gcc:
-            `-mfma`).
+            Whether a product and the sum that uses it are printed as one call of `fma`, rounded
+            once as in a kernel, or as `a * b + c`, which a compiler may still fuse. The default is
+            true for CUDA, where all machines fuse, and false for C and C++: there `fma` is slow if
+            the processor lacks the instruction, or if the compiler is called without the option for
+            it (gcc: `-mfma`).
         sines : {"library", "armlet"}
             Which sines and cosines are called: those of libm, or those of armlet, which are then
-            part of the text. With these and fused products, results are bit-identical to those of
-            the kernel (gcc: `-ffp-contract=off`).
+            part of the text. With "armlet" and fused products, results are bit-identical to those
+            of the kernel (gcc: `-ffp-contract=off`).
 
         Returns
         -------
         str
-            The same text for the same program. In C, its arguments are arrays, the inputs and then
-            the outputs. Symbolic constants are arguments too: by keyword in Python and Julia,
-            fields of a last argument `constants` in MATLAB, and an array `constants` in the order
-            of `symbols` after the inputs in C, C++ and CUDA.
+            The text, the same for equal programs. In C, the arguments of the function are arrays,
+            the inputs and then the outputs. Symbolic constants are arguments too: keywords in
+            Python and Julia, fields of a last argument `constants` in MATLAB, and an array
+            `constants` in the order of `symbols`, after the inputs, in C, C++ and CUDA.
 
         Examples
         --------
@@ -305,7 +305,7 @@ class Program:
 
     @without_collections
     def to_dict(self) -> dict[str, Any]:
-        """The program as plain data: an operand is a node's number, or a constant in a list."""
+        """The program as plain data: an operand is a node's number, or a list of one constant."""
         number = {i: k for k, i in enumerate(self.live)}
 
         def plain(x: Any) -> Any:
@@ -327,7 +327,7 @@ class Program:
     @classmethod
     @without_collections
     def from_dict(cls, data: dict[str, Any]) -> "Program":
-        """The program of plain data, as `to_dict` returns them."""
+        """The program of the plain data that `to_dict` returns."""
         graph = Graph()
 
         def scalar(x: Any) -> Any:
@@ -351,7 +351,7 @@ class Program:
 
 
 PRINTING = "armlet.codegen.source"
-"""The module that prints programs: a layer above this one, so it is imported when it is asked."""
+"""The module that prints programs. It is a layer above this one, so it is imported on first use."""
 
 
 def program(
@@ -361,7 +361,7 @@ def program(
     single: bool,
     names: Names | None = None,
 ) -> Program:
-    """The program that computes arrays of traced scalars and numbers."""
+    """The program whose outputs are arrays of traced scalars and numbers."""
     flat = [y for output in outputs for y in output.flat]
     graph = next((y.graph for y in flat if isinstance(y, Traced)), Graph())
     return Program(name, inputs, tuple(outputs), graph, tuple(live(graph, flat)), single, names)
@@ -374,7 +374,7 @@ def trace_function(
     """The program that a function records when it is called with traced arguments.
 
     The function takes the graph and one array per input; it returns an array or a tuple of arrays.
-    Inputs described by their shapes alone change with every state.
+    If `inputs` maps names to shapes, all inputs change with every state.
     """
     graph = Graph()
     described = named_inputs(inputs)
@@ -389,17 +389,17 @@ def trace_function(
 
 
 def replacement(value: Mapping[int, Any], x: Any) -> Any:
-    """The new value of an operand, by the index of its node; a number stays what it is."""
+    """The new value of an operand: `value` at the index of its node, or the same number."""
     return value[x.index] if isinstance(x, Traced) else x
 
 
 def new_array(value: Mapping[int, Any], old: Array) -> Array:
-    """The new values of the entries of an array."""
+    """The array with each entry replaced by its new value."""
     return object_array([replacement(value, x) for x in old.flat], old.shape)
 
 
 def with_values(old: Program, value: Mapping[int, Any]) -> Program:
-    """The program whose outputs are the new values of the nodes."""
+    """The program with each entry of an output replaced by its new value."""
     outputs = [new_array(value, output) for output in old.outputs]
     return program(old.name, old.inputs, outputs, old.single, old.names)
 
@@ -407,7 +407,7 @@ def with_values(old: Program, value: Mapping[int, Any]) -> Program:
 def with_tangents(
     old: Program, active: Iterable[Input]
 ) -> tuple[list[Input], list[Any], list[Any]]:
-    """Tangents of some inputs as further inputs; the outputs in a row, and their tangents."""
+    """Add a tangent for each active input; return these, the output entries and their tangents."""
     graph, flat = old.copy()
     active = list(active)
     tangents = prefixed_inputs(old.inputs, "tangent", active)
@@ -418,9 +418,9 @@ def with_tangents(
 def with_cotangents(
     old: Program, outputs: Mapping[int, Input], wanted: Collection[Input]
 ) -> tuple[Graph, list[Input], list[Array]]:
-    """Cotangents of some outputs as further inputs, and what they pull back to wanted inputs.
+    """Pull cotangents of outputs back to inputs; return the graph, cotangents and derivatives.
 
-    The outputs have their indices, and the names and shapes of their cotangents.
+    `outputs` maps the index of each such output to an Input with its name and shape.
     """
     graph, flat = old.copy()
     results = arrays_of_shapes(flat, [y.shape for y in old.outputs])

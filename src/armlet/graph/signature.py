@@ -20,10 +20,10 @@ Names = tuple[str, ...]
 class Input(NamedTuple):
     """An argument: its name, its shape in one state, and the rate at which it changes.
 
-    That is with every state ("state"), or not at all within a call ("once"), though it may then
-    also have a value for every state. In a loop that runs from many starts at the same time, an
-    input may also change with every step, the same for all runs ("step"), with every run, the same
-    in all steps ("run"), or with the stages of a step, the same in all steps ("stage").
+    An input of rate "state" has a value for every state. An input of rate "once" has one value
+    per call, or also one for every state. A loop that runs from many starts at the same time has
+    three more rates: "step" is a value per step, the same for all runs; "run" is a value per run,
+    the same in all steps; "stage" is a value per stage of a step, the same in all steps.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Input(NamedTuple):
 
 
 def named_inputs(inputs: Mapping[str, Shape] | Iterable[Input]) -> dict[str, Input]:
-    """Inputs by name; those described by their shapes alone change with every state."""
+    """Inputs by name; if `inputs` maps names to shapes, all of them change with every state."""
     if isinstance(inputs, Mapping):
         inputs = (Input(name, tuple(shape)) for name, shape in inputs.items())
     return {x.name: x for x in inputs}
@@ -46,7 +46,7 @@ def named_inputs(inputs: Mapping[str, Shape] | Iterable[Input]) -> dict[str, Inp
 def prefixed_inputs(
     inputs: Mapping[str, Input], prefix: str, others: Iterable[Input]
 ) -> list[Input]:
-    """Further inputs, renamed by a prefix so that no two inputs have one name."""
+    """The inputs `others`, renamed by a prefix so that all names differ, also from `inputs`."""
     taken = set(inputs)
     renamed = []
     for x in others:
@@ -59,7 +59,7 @@ def prefixed_inputs(
 
 
 def leading_axes(inputs: Iterable[Input], shapes: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
-    """The leading axes of a call, before those of one state, and those of each array."""
+    """The leading axes of a call and of each array: the axes before those of one state."""
     inputs = list(inputs)
     own = [_leading(x, shape) for x, shape in zip(inputs, shapes, strict=True)]
     of_states = [k for k, x in enumerate(inputs) if x.rate == "state"]
@@ -79,7 +79,7 @@ def leading_axes(inputs: Iterable[Input], shapes: Sequence[Shape]) -> tuple[Shap
 
 
 def given_once(inputs: Iterable[Input], own: Iterable[Shape]) -> frozenset[str]:
-    """The names of the inputs that a call gives once for all states, by their leading axes."""
+    """The names of the inputs of rate "once" that a call passes without leading axes."""
     pairs = zip(inputs, own, strict=True)
     return frozenset(x.name for x, axes in pairs if x.rate == "once" and not axes)
 
@@ -96,7 +96,7 @@ def _leading(x: Input, shape: Shape) -> Shape:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise if results cannot be the fields of a named tuple."""
+    """Raise if the names of results cannot be the fields of a named tuple."""
     for name in names:
         if not name.isidentifier() or iskeyword(name) or name.startswith("_"):
             raise CompileError(

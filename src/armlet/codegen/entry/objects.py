@@ -1,6 +1,6 @@
-"""Python objects as LLVM sees them: arrays in memory, functions of CPython and NumPy, short forms.
+"""Python objects in LLVM IR: arrays in memory, functions of CPython and NumPy, and short forms.
 
-`templates/objects.ll` has the functions that the entries of all kernels of a dtype share.
+`templates/objects.ll` has the functions that all entries of a dtype share.
 """
 
 import re
@@ -20,21 +20,21 @@ ARRAY = {
     "flags": "i32",
     "weakrefs": "ptr",
 }
-"""NumPy's array object, the same since NumPy 1.7; every object begins with the first two fields."""
+"""The fields of a NumPy array, the same since NumPy 1.7; every object has the first two."""
 ALIGNED, READABLE, WRITEABLE, OWNED = 0x100, 0x101, 0x501, 0x505
-"""Flags: aligned; C-contiguous as well; writeable as well; and the owner of its memory."""
+"""Flags of arrays, each with those before: aligned, C-contiguous, writeable, owner of memory."""
 SPARES = 2
-"""How many results are held for reuse, so that one is free while a variable holds the other."""
+"""The number of results held for reuse, so that one is free while a variable holds the other."""
 
 PLACES = ("FALLBACK", "NAMES", "OTHERS", "SPARE_RESULTS", "OUT_NAME", "RESULTS")
-"""What the tuple that an entry has as self holds, in this order.
+"""The items of the tuple that is `%self` of an entry, in this order.
 
-The Python function for all that the entry does not take; the names of its arguments in the order of
-`@arrange`; the functions by option; results to reuse; the tuple ("out",); the
-class that several results are returned in, a tuple or a subclass without attributes of its own.
+The Python function for calls that the entry does not take; the names of the arguments in the order
+of `@arrange`; the functions by option; results to reuse; the tuple ("out",); and the class in which
+several results are returned, `tuple` or a subclass without attributes of its own.
 """
 SLOT = 16
-"""Where an object that is called itself keeps that tuple."""
+"""The offset of that tuple in a callable object, in bytes."""
 NUMBERS = {
     "ALIGNED": ALIGNED,
     "READABLE": READABLE,
@@ -44,29 +44,29 @@ NUMBERS = {
     "SLOT": SLOT,
     **{name: place for place, name in enumerate(PLACES)},
 }
-"""The words in capitals that stand for numbers."""
+"""The numbers that words in capitals stand for in the templates."""
 WORDS = {
     "float64": {"@narrow": "bitcast", "@F": "double", "@BYTES": "8"},
     "float32": {"@narrow": "fptrunc", "@F": "float", "@BYTES": "4"},
 }
-"""The short forms of a dtype."""
+"""The short forms that depend on the dtype."""
 
 IR = read_blocks("objects.ll")
 FUNCTIONS = IR["functions"]()
-"""The functions that the entries of all kernels of a dtype share, in short forms."""
+"""The text of the functions that all entries of a dtype share, with its short forms."""
 DEFINITION = re.compile(r"^define (\w+ @(\w+)\([^)]*\))", re.MULTILINE)
 SHARED = {name: f"declare {head}" for head, name in DEFINITION.findall(FUNCTIONS)}
-"""Their declarations by name."""
+"""The declarations of the shared functions, by name."""
 FIELD = re.compile(r"(%[\w.]+) = field (\w+) of (%[\w.]+)")
 
 
 def shared_functions(dtype: str) -> str:
-    """The module of the functions that the entries of all kernels of a dtype call."""
+    """The text of the module of the functions that all entries of a dtype share."""
     return module_text([FUNCTIONS], dtype)
 
 
 def module_text(texts: Sequence[str], dtype: str) -> str:
-    """The text of a module with the declarations it needs, its short forms expanded."""
+    """The text of a module: declarations and `texts`, with all short forms expanded."""
     array = f"%array = type {{ {', '.join(ARRAY.values())} }}"
     text = "\n".join([array, IR["declarations"](), *texts])
     for short, long in {

@@ -1,11 +1,11 @@
 """The entry point from Python to machine code, compiled with the kernel.
 
 CPython calls `@entry` with its arguments in place (METH_FASTCALL | METH_KEYWORDS); `@vectorcall` is
-the same for an object that is called itself. The entry takes one state or a small batch, by place
-or by name, with or without arrays to write to: contiguous arrays of the kernel's dtype are read
-where they are, short vectors in lists or in other arrays are copied. Anything else, bad arguments
-among it, goes to the Python function that `%self` begins with. `%self` is a tuple, laid out by
-PLACES.
+the entry of a callable object. The entry takes one state or a small batch, by position or by name,
+with or without arrays to write to: contiguous arrays of the kernel's dtype are read where they are,
+short vectors in lists or in other arrays are copied. All other calls, also those with bad
+arguments, are passed on to a Python function, the first item of the tuple `%self`. PLACES lists the
+items of this tuple.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,15 +18,15 @@ from armlet.codegen.templates import read_blocks
 from armlet.graph.signature import Shape
 
 FEW = 32
-"""How many rows are computed one by one where the code for rows of states is not there yet."""
+"""Fewer rows than this are computed one by one until the code for rows of states is compiled."""
 COPIED = 1024
-"""How many entries of an input are copied at most where it is not read in place."""
+"""The largest number of entries of an input that are copied if it cannot be read in place."""
 BATCH = 2**18
-"""How many operations are done without looking for Ctrl-C or letting other threads run."""
+"""The largest number of operations without a check for Ctrl-C or a turn for other threads."""
 CHECKED = 16
-"""How many arrays are taken at most to write to: each is compared with all before it."""
+"""The largest number of arrays to write to: each is compared with all arrays before it."""
 MANY = "@many_states = global ptr null"
-"""Where the code for rows of states is, once it is compiled."""
+"""The address of the code for rows of states; null until this code is compiled."""
 IR = read_blocks("entry.ll")
 
 
@@ -36,7 +36,7 @@ def most_rows(code: Lowered) -> int:
 
 
 def entry(code: Lowered, dtype: str, lanes: int) -> str:
-    """The text of @entry and @vectorcall, which follows that of the kernel."""
+    """The text of @entry and @vectorcall, which is appended to the text of the kernel."""
     inputs = [x.shape for x in code.inputs.values()]
     outputs = [output.shape for output in code.outputs]
     arrays = {f"a{k}": shape for k, shape in enumerate(inputs)}
@@ -83,7 +83,7 @@ def _arguments(inputs: int, then: str, memory: Iterable[str]) -> str:
 
 
 def _conjunction(name: str, count: int) -> str:
-    """The name of the value that says whether so many conditions hold."""
+    """The name of the value that says whether the first `count` conditions hold."""
     return f"{name}{count - 1}" if count else "true"
 
 
@@ -117,7 +117,7 @@ def _locate_input(k: int, shape: Shape) -> str:
 
 
 def _merge_inputs(inputs: Sequence[Shape], outputs: Sequence[Shape], size: int) -> Iterator[str]:
-    """Join the paths of one state and of a batch."""
+    """Join the branches for one state and for a batch."""
     last = len(inputs)
     yield from (f"input{last}:", "br label %inputs", "inputs:")
     values = [("i1", "batch", "false"), ("i64", "rows", "-1")]
@@ -132,7 +132,7 @@ def _merge_inputs(inputs: Sequence[Shape], outputs: Sequence[Shape], size: int) 
 
 
 def _arrays_of_out(inputs: int, outputs: int) -> Iterator[str]:
-    """Take the arrays to write to, %g0, %g1, …, from out=, if they are not too many."""
+    """Take the arrays to write to, %g0, %g1, …, from out=, unless there are more than CHECKED."""
     taken = outputs <= CHECKED
     yield "%make = icmp eq ptr %out, null"
     yield f"br i1 %make, label %have, label %{'take0' if taken else 'slow'}"

@@ -1,8 +1,8 @@
-"""The entry point from XLA, which JAX compiles to, compiled with the kernel.
+"""The entry point from XLA, the compiler of JAX, compiled with the kernel.
 
 XLA calls `@xla` with a frame that says where arguments and results are (XLA's C API for custom
-calls, a stable binary interface); when the function is registered, it asks for the version of that
-API instead. The function returns null, for no error.
+calls, a stable binary interface). When the function is registered, XLA instead asks it for the
+version of that API. The function returns null, which means no error.
 """
 
 from armlet.codegen.llvm.function import Target, Texts, modules
@@ -14,9 +14,9 @@ IR = read_blocks("xla.ll")
 
 
 def xla_entry(code: Lowered, target: Target, at_once: bool) -> tuple[str, Texts]:
-    """The module of @xla, and the modules of what it calls.
+    """The module of @xla, and the modules of the functions that it calls.
 
-    It is for at least a vector of rows, or for any few.
+    If `at_once`, there must be at least as many rows as lanes; else rows are computed one by one.
     """
     functions = many_states_texts if at_once else one_state_texts
     texts = modules(target, functions(code, target))

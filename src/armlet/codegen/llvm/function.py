@@ -1,7 +1,7 @@
 """Programs as LLVM IR: scalar code for one state, one state per vector lane for batches.
 
-All sines and cosines of a program are computed together: for one state the angles of the joints
-fill the lanes of a vector, in a batch the states do.
+Sines and cosines that are possible at the same time are computed together: the lanes of a vector
+are different angles for one state, and different states in a batch.
 """
 
 import re
@@ -57,18 +57,18 @@ UNFUSED = {
     "fms": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {out}.p, {2}",
     "fnma": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {2}, {out}.p",
 }
-"""The same where the machine has no fused multiply-add."""
+"""The fused operations for a machine without fused multiply-add."""
 LIBRARY = {"exp": 1, "log": 1, "tanh": 1, "atan2": 2, "pow": 2}
-"""Functions of the C library and how many operands they take: called for each lane by itself."""
+"""The functions of the C library, called lane by lane, and the number of their operands."""
 LONG, BLOCK = 8000, 200
-"""How many lines a function has at most that is not cut, and a block of one that is."""
+"""The most lines of a function that is not cut into blocks, and of a block of a longer one."""
 PREDECESSOR = re.compile(r"%([\w.]+) \]")
-"""The block that a value of a phi comes from."""
+"""A pattern for the block that a value of a phi node comes from."""
 Loaded = dict[tuple[str, int], str]
-"""The names of the entries of inputs."""
+"""The names of the loaded entries of inputs, by input and index."""
 IR = read_blocks("function.ll")
 PACK = 8
-"""How many angles of one state are taken together."""
+"""The number of angles of one state that fill a vector."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Target:
 
 @dataclass
 class Body:
-    """The lines of operations for so many lanes, and the names of their results."""
+    """The lines of operations on vectors of `lanes` numbers, and the names of their results."""
 
     code: Lowered
     target: Target
@@ -101,7 +101,7 @@ class Body:
     hoisted: Mapping[int, int] = field(default_factory=dict)
     """The results computed before the loop, and their places at %hoisted."""
     read: dict[int, str] = field(default_factory=dict)
-    """Those of them that have been read in the block of code that is being printed."""
+    """The names of the hoisted results that the current block of code has loaded."""
 
     def __post_init__(self) -> None:
         element, lanes = self.target.element, self.lanes
@@ -128,9 +128,9 @@ class Body:
         return self._read(a) if a in self.hoisted else self.name[a]
 
     def _read(self, a: int) -> str:
-        """A result from before the loop in every lane, read again in each block of code.
+        """The name of a hoisted result in every lane, loaded again in each block of code.
 
-        Reading it costs as little as a constant; holding it through the loop would take a register.
+        Loading it costs as little as a constant; holding it through the loop would take a register.
         """
         if a not in self.read:
             out, F = f"%k{len(self.lines)}", self.target.element
@@ -151,7 +151,7 @@ class Body:
         self.lines += self.table[op].format(*operands, out=out).split("\n")
 
     def print(self, loaded: Mapping[tuple[str, int], str], first: int, last: int) -> None:
-        """Add the lines of operations; the entries of inputs have been loaded under names."""
+        """Add the lines of a span of operations; `loaded` has the names of entries of inputs."""
         for run in self.code.runs(first, last):
             for i in run:
                 op, args = self.code.operations[i]
@@ -175,7 +175,7 @@ class Body:
             yield [self.operand(y) for y in output.values]
 
     def _trigonometry(self, wanted: Mapping[tuple[str, int], int]) -> None:
-        """Add sines and cosines, by @sincos.near, or by @sincos.far if one is out of reach."""
+        """Add sines and cosines, by @sincos.near, or by @sincos.far if an angle is out of reach."""
         packed = self.lanes == 1
         size = PACK if packed else 1
         angles = list(dict.fromkeys(angle for _, angle in wanted))
@@ -222,11 +222,11 @@ class Body:
 
 
 def function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
-    """The text of a function; its first line is the label of its first block.
+    """The text of a function; the first of `lines` must be the label of the first block.
 
     LLVM schedules the instructions of a block in quadratic time, so a long function is cut into
-    blocks, which does not affect its speed. They are separated by branches that LLVM cannot prove
-    to be always taken, or it would join them again.
+    blocks, which does not affect its speed. The blocks are separated by branches that LLVM cannot
+    prove to be always taken: otherwise it would join the blocks again.
     """
     head = f"define void @{name}({', '.join(arguments)}) #0 {{"
     if len(lines) <= LONG:
@@ -322,14 +322,14 @@ def many_states(code: Lowered, target: Target) -> str:
 
 
 def over_rows(lines: Iterable[str], lanes: int) -> list[str]:
-    """A loop over the rows %from to %to; its lines compute one row per lane, from %i on."""
+    """A loop over the rows %from to %to; `lines` compute one row per lane, from %i on."""
     return IR["rows"](lines=lines, lanes=lanes).split("\n")
 
 
 def _before_the_loop(
     code: Lowered, target: Target, inputs: Mapping[str, Input], lines: list[str]
 ) -> None:
-    """Compute what depends on inputs of rate "once", and store at %hoisted what the loop reads."""
+    """Do the operations on inputs of rate "once", and store at %hoisted what the loop reads."""
     F = target.element
     lines.append(f"%hoisted = alloca [{max(1, len(code.hoisted))} x {F}], align 64")
     loaded: Loaded = {}
@@ -342,7 +342,7 @@ def _before_the_loop(
 
 
 def module(target: Target, *texts: str) -> str:
-    """A module of functions, with the declarations and functions that they call."""
+    """The text of a module of functions, with declarations and the sine functions they call."""
     widths = sorted({PACK, target.lanes})
     lines = ["declare double @sin(double)", "declare double @cos(double)"]
     for element in BYTES:

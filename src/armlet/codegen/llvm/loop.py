@@ -1,4 +1,4 @@
-"""Loops around programs as LLVM IR: what is carried stays in registers, one run per vector lane."""
+"""Loops around programs as LLVM IR: carried values stay in registers, one run per vector lane."""
 
 from armlet.codegen.llvm.function import (
     Body,
@@ -19,19 +19,19 @@ from armlet.graph import Input, Loop
 
 IR = read_blocks("loop.ll")
 SCALARS = ("runs", "from", "to", "first", "steps", "every")
-"""The arguments of a loop after its pointers, whole numbers.
+"""The arguments of a loop after its pointers, all integers.
 
-How many runs there are, which of them are computed, the number of the first step, how many steps
-are done, and how many a row stands for, both 1 or more.
+The number of runs; the first run to compute and the one after the last; the number of the first
+step; the number of steps; and the number of steps that a recorded row stands for, both 1 or more.
 """
 
 
 def loop_function(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> str:
     """void @loop(ptr in…, ptr out…, i64 …): a loop around a lowered program, for many runs.
 
-    The last arguments are SCALARS. With more than one lane there must be as many runs to compute
-    as lanes, and the last vector may repeat some: arrays that are carried are not those written to.
-    What does not change with the steps is to be lowered with the rate "once".
+    The last arguments are SCALARS. At least as many runs as lanes must be computed: the last
+    vector may compute some runs again, so results must not overwrite the starts of carried inputs.
+    Inputs that do not change with the steps must be lowered with the rate "once".
     """
     text = _Text(loop, code, target, lanes)
     pointers, outputs = arguments_of(code)
@@ -72,7 +72,7 @@ class _Text:
         self.sources = {name: place for place, name in loop.carried.items()}
 
     def take_lines(self) -> str:
-        """The lines so far; others begin anew."""
+        """Return the lines so far, and clear them."""
         text = "\n".join(self.lines)
         self.lines.clear()
         return text
@@ -90,7 +90,7 @@ class _Text:
             self.loaded |= self._of_all(name, name, x)
 
     def load_within(self, name: str, x: Input) -> None:
-        """Load the inputs that change with every step."""
+        """Load the inputs that change with every step or stage."""
         if x.name in self.sources or x.rate in ("run", "once"):
             return
         number = "%stage" if x.rate == "stage" else "%step"
@@ -106,7 +106,7 @@ class _Text:
         self.loaded |= read(pointer, name, x)
 
     def record(self, name: str, entries: list[str]) -> None:
-        """Store an output as a row, if this step is the last one of a row or of all."""
+        """Store an output as a row, if this step is the last one of a row or of the loop."""
         last = self.loop.stages - 1
         self.lines.append(IR["record"](name=name, last_stage=last, size=len(entries)))
         row, size = f"%{name}.row", f"%{name}.size"
@@ -118,7 +118,7 @@ class _Text:
         self.lines += [f"br label %{name}.go_on", f"{name}.go_on:"]
 
     def store(self, pointer: str, name: str, entries: list[str]) -> None:
-        """Store the entries of an output of these runs."""
+        """Store the entries of an output, for the runs in all lanes."""
         if self.lanes > 1:
             store_columns(pointer, entries, self.F, self.lanes, self.lines)
             return
@@ -134,7 +134,7 @@ class _Text:
         ]
 
     def _of_runs(self, pointer: str, name: str, x: Input) -> Loaded:
-        """The entries of an input that has a row for every run."""
+        """Load the entries of an input that has a row for every run."""
         if self.lanes > 1:
             columns = load_columns(pointer, x.size, self.F, self.lanes, self.lines)
             return {(x.name, k): column for k, column in enumerate(columns)}
@@ -142,7 +142,7 @@ class _Text:
         return load_entries(x, f"{pointer}.run", name, self.F, self.lines)
 
     def _of_all(self, pointer: str, name: str, x: Input) -> Loaded:
-        """The entries of an input that is the same for all runs, in every lane."""
+        """Load the entries of an input that is the same for all runs into every lane."""
         loaded = load_entries(x, pointer, name, self.F, self.lines)
         if self.lanes == 1:
             return loaded
@@ -153,7 +153,7 @@ class _Text:
         return loaded
 
     def _move(self, pointer: str, moved: str, number: str, size: str) -> None:
-        """Move a pointer by so many arrays of a size."""
+        """Set %`moved` to %`pointer` plus `number` arrays of `size` entries."""
         self.lines += [
             f"%{moved}.at = mul i64 {number}, {size}",
             f"%{moved} = getelementptr {self.F}, ptr %{pointer}, i64 %{moved}.at",

@@ -1,10 +1,10 @@
 """Sine and cosine of a vector, as LLVM IR: range reduction and polynomials, at most 2 ulp.
 
-A multiple k of a quarter turn is subtracted term by term, the polynomials approximate both on
-[-π/4, π/4], and the quadrant k mod 4 selects polynomial and sign. All is done in the dtype of the
-vector, with its constants. Lanes that are out of reach, NaN among them, are computed otherwise,
-whatever their neighbours are: doubles by the C library, singles as doubles. Of doubles the largest
-error found is 1.6 ulp, of all singles within reach 1.54 ulp.
+A multiple k of a quarter turn is subtracted term by term, polynomials approximate sine and cosine
+on [-π/4, π/4], and the quadrant k mod 4 selects polynomial and sign. All is computed in the dtype
+of the vector. Lanes that are out of reach of this reduction, NaN included, are computed in another
+way, independently of their neighbours: doubles by the C library, singles as doubles. The largest
+error of all singles within reach is 1.54 ulp; the largest error found for doubles is 1.6 ulp.
 """
 
 from collections.abc import Mapping
@@ -22,19 +22,19 @@ IR = read_blocks("sincos.ll")
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants of a dtype."""
+    """The constants of sine and cosine for a dtype: reach, reduction and polynomials."""
 
     element: str
     bits: int
     reach: Mapping[bool, float]
-    """The largest |x| for which the reduction is accurate, where the machine fuses and not."""
+    """The largest |x| for which the reduction is accurate, by whether the machine fuses."""
     round: float
-    """Adding this rounds to a whole number, which then stands in the last bits."""
+    """Adding this number rounds to a whole number, which is then in the last bits of the sum."""
     quarter: Mapping[bool, tuple[float, ...]]
-    """π/2 as a sum, likewise.
+    """π/2 as a sum p₀ + p₁ + …, by whether the machine fuses.
 
-    Fused, x - k p₀ is exact. Unfused, all terms but the last are so short that their products
-    with k are exact. All are positive, so that -0.0 stays what it is.
+    Fused, x - k p₀ is exact. Unfused, all terms but the last have so few bits that their products
+    with k are exact. All terms are positive, so that -0.0 stays -0.0.
     """
     sin: tuple[float, ...]
     """(sin r - r) / r³ as a polynomial of r²."""
@@ -75,15 +75,15 @@ CONSTANTS = {
     ),
 }
 # fmt: on
-"""The polynomials of doubles are those of fdlibm.
+"""The constants by dtype. The polynomials of doubles are those of fdlibm.
 
-Those of singles were fitted for the smallest largest relative error, each coefficient rounded
-before the next: 4e-9 and 1e-10 in exact arithmetic.
+Those of singles were fitted to minimize the largest relative error, each coefficient rounded
+before the next was fitted: 4e-9 and 1e-10 in exact arithmetic.
 """
 
 
 def near(dtype: str, lanes: int, fuses: bool) -> str:
-    """The function @sincos.near of a vector within reach; it returns the pair."""
+    """The text of @sincos.near, which returns sine and cosine of a vector within reach."""
     of = CONSTANTS[dtype]
     V, S = vector_type(of.element, lanes), type_suffix(of.element, lanes)
     I, B = f"<{lanes} x i{of.bits}>", f"<{lanes} x i1>"
@@ -144,7 +144,7 @@ def near(dtype: str, lanes: int, fuses: bool) -> str:
 
 
 def far(dtype: str, lanes: int, fuses: bool) -> str:
-    """The function @sincos.far of any vector, with another way for the lanes out of reach."""
+    """The text of @sincos.far, which computes lanes out of reach in another way."""
     of = CONSTANTS[dtype]
     V = vector_type(of.element, lanes)
     text = IR["far"](
@@ -168,14 +168,14 @@ def _by_library(lanes: int) -> list[str]:
 
 
 def _as_doubles(lanes: int) -> str:
-    """%sin.far and %cos.far of singles, by the function of doubles."""
+    """%sin.far and %cos.far of singles, by @sincos.far of doubles."""
     W = vector_type("double", lanes)
     V, S = vector_type("float", lanes), type_suffix("double", lanes)
     return IR["as_doubles"](V=V, W=W, P=pair_type(W), S=S)
 
 
 def sines(dtype: str, lanes: int, fuses: bool) -> list[str]:
-    """The functions @sincos.near and @sincos.far of a vector, and those they call."""
+    """The texts of @sincos.near and @sincos.far for a vector, and of the functions they call."""
     wider = sines("float64", lanes, fuses) if dtype == "float32" else []
     return [*wider, near(dtype, lanes, fuses), far(dtype, lanes, fuses)]
 

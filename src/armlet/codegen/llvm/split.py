@@ -1,9 +1,9 @@
 """Long programs as LLVM IR: functions of a few hundred operations each.
 
 LLVM takes more than linear time for a long function, so the program of a large robot is split into
-chunks. What one chunk computes and another reads goes through memory, where a place is used again
-once its value is not needed any more. Rows of states lie there as columns: loops transpose inputs
-into it and outputs out of it. Operations and their operands are those of the whole program.
+chunks. Values that one chunk computes and another reads go through memory, where a place is used
+again once its value is not needed any more. This memory holds rows of states as columns: loops
+transpose inputs into it and outputs out of it. Operations keep their numbers in the program.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,14 +30,14 @@ from armlet.codegen.templates import read_blocks
 
 IR = read_blocks("split.ll")
 OPERATIONS, ENTRIES = 4000, 500
-"""How many operations, and entries of arguments and results, a program has at most that is not
-split: more than a seven-joint arm needs."""
+"""The most operations, and entries of arguments and results, of a program that is not split: more
+than a seven-joint arm needs."""
 SIZE, ANGLES = 300, 8
-"""How many operations a chunk has, and how many angles are taken at once within it."""
+"""The number of operations at which a chunk ends, and of angles taken together within it."""
 TOGETHER = 10
-"""How many chunks are compiled together, which takes a fraction of a second."""
+"""The number of chunks compiled together, which takes a fraction of a second."""
 ALIGNED = 64
-"""The alignment of memory in bytes: no vector in it lies in two lines of the cache."""
+"""The alignment of memory in bytes, so that no vector lies in two lines of the cache."""
 
 Chunk = list[range]
 """Runs of operations, which become one function."""
@@ -52,20 +52,20 @@ class Place(NamedTuple):
 
 @without_collections
 def one_state_texts(code: Lowered, target: Target) -> Texts:
-    """The texts of @one and of what it calls, to be compiled one by one; @one is in the first."""
+    """The texts of @one and the functions it calls, to compile one by one; @one is in text 0."""
     return _one_state(code, target) if is_long(code) else Texts([partial(one_state, code, target)])
 
 
 @without_collections
 def many_states_texts(code: Lowered, target: Target) -> Texts:
-    """The texts of @many and of what it calls, likewise; @many is in the first."""
+    """The texts of @many and the functions it calls, to compile one by one; @many is in text 0."""
     if is_long(code):
         return _many_states(code, target)
     return Texts([partial(many_states, code, target)])
 
 
 def is_long(code: Lowered) -> bool:
-    """Whether a program is split."""
+    """Whether a program is split into chunks."""
     return len(code.operations) > OPERATIONS or sum(code.sizes) > ENTRIES
 
 
@@ -87,7 +87,7 @@ def chunks_of(code: Lowered, first: int, last: int) -> list[Chunk]:
 
 
 def _split_run(code: Lowered, run: range) -> Iterator[range]:
-    """A run in runs of at most SIZE operations, or of ANGLES angles."""
+    """Split a run into runs of at most SIZE operations or, for sines and cosines, ANGLES angles."""
     if not run or code.operations[run[0]].op not in TRIGONOMETRY:
         yield from (run[k : k + SIZE] for k in range(0, len(run), SIZE))
         return
@@ -105,7 +105,7 @@ def _split_run(code: Lowered, run: range) -> Iterator[range]:
 def places_of(
     code: Lowered, chunks: Sequence[Chunk], wanted: Iterable[Operand]
 ) -> tuple[dict[int, int], int]:
-    """Places of results that other chunks read or that are wanted in the end; and their number."""
+    """The places of results that other chunks read or that are `wanted`; the number of places."""
     until: dict[Operand, int] = {}
     for k, i in _with_chunk(chunks):
         op, args = code.operations[i]
@@ -131,7 +131,7 @@ def places_of(
 
 
 def _with_chunk(chunks: Iterable[Chunk]) -> Iterator[tuple[int, int]]:
-    """Pairs of the number of a chunk and an operation, in order."""
+    """Pairs of the number of a chunk and that of an operation in it, in order."""
     return ((k, i) for k, chunk in enumerate(chunks) for run in chunk for i in run)
 
 
@@ -140,14 +140,14 @@ def _with_chunk(chunks: Iterable[Chunk]) -> Iterator[tuple[int, int]]:
 
 @dataclass
 class _ChunkBody(Body):
-    """The lines of a chunk: it reads what others computed, and writes what others read."""
+    """The lines of a chunk, which reads results of other chunks and writes results for them."""
 
     sources: Mapping[int, Place] = field(default_factory=dict)
     targets: Mapping[int, Sequence[Place]] = field(default_factory=dict)
 
     @property
     def bytes(self) -> int:
-        """The size of a value."""
+        """The size of a value in bytes."""
         return self.lanes * BYTES[self.target.element]
 
     def operand(self, a: Operand) -> str:
@@ -180,9 +180,9 @@ class _ChunkBody(Body):
 class _Functions:
     """A span of operations as functions of chunks, whose arguments are pointers.
 
-    The body says where inputs lie and where results go. The last two arguments are both %memory,
-    used from an entry on: no chunk reads what it writes there, and by two pointers that do not
-    alias LLVM need not compare all loads with all stores.
+    `body` says where inputs lie and where results go. The last two arguments, %read and %written,
+    are both %memory, used from the entry `begin` on. They are declared not to alias, since no chunk
+    reads what it writes there: LLVM need not compare all loads with all stores.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class _Functions:
         body.targets = targets
 
     def texts(self) -> list[Callable[[], str]]:
-        """The printers of the functions, several in a text."""
+        """The printers of the texts, with up to TOGETHER functions in each."""
         numbers = range(len(self.chunks))
         return [
             partial(self._functions, numbers[k : k + TOGETHER])
@@ -231,13 +231,13 @@ class _Functions:
         return [f"declare void @{self.name}.{k}({types})" for k in range(len(self.chunks))]
 
     def calls(self) -> list[str]:
-        """The lines that call them."""
+        """The lines that call the functions, in order."""
         pointers = ", ".join(f"ptr %{name}" for name in (*self.arguments, "memory", "memory"))
         return [f"call void @{self.name}.{k}({pointers})" for k in range(len(self.chunks))]
 
 
 def _input_places(code: Lowered, *rates: str) -> dict[int, Place]:
-    """Places of the entries of inputs with some rates."""
+    """The places of the entries of inputs whose rate is one of `rates`."""
     pointer = {x.name: name for name, x in arguments_of(code)[0].items() if x.rate in rates}
     return {
         i: Place(pointer[args[0]], args[1])
@@ -247,7 +247,7 @@ def _input_places(code: Lowered, *rates: str) -> dict[int, Place]:
 
 
 def _one_state(code: Lowered, target: Target) -> Texts:
-    """@one in chunks, which write results where they belong, after constant entries."""
+    """The texts of @one, which stores constant results and calls chunks that store the others."""
     inputs, outputs = arguments_of(code)
     sources, targets = _input_places(code, "state", "once"), dict[int, list[Place]]()
     body = _ChunkBody(code, target, 1, [], sources=sources, targets=targets)
@@ -275,9 +275,9 @@ def _one_state(code: Lowered, target: Target) -> Texts:
 
 
 def _many_states(code: Lowered, target: Target) -> Texts:
-    """@many in chunks, between loops that transpose inputs and outputs.
+    """The texts of @many, which calls chunks between loops that transpose inputs and outputs.
 
-    Columns of inputs come first in memory, then those that are the same for all rows.
+    In memory, columns of inputs come first, then columns of outputs that are equal in all rows.
     """
     inputs, outputs = arguments_of(code)
     F, lanes = target.element, target.lanes

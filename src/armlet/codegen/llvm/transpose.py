@@ -1,10 +1,10 @@
-"""Rows of states as columns of lanes, and back, as LLVM IR.
+"""Conversion of rows of states to vectors with one state per lane, and back, as LLVM IR.
 
-A block of so many rows is read as vectors along the rows and transposed in registers by a
+A block of as many rows as lanes is read as vectors along the rows and transposed in registers by a
 butterfly of shuffles; it is written as full vectors, one after the other. A vector that is longer
-than the rest of its row goes on in the next row, and only one that would leave the block is masked:
-not all processors prefetch what masked loads read. On a Zen 3, torques of 100,000 states of seven
-joints take 22 ns per state in float32 if all loads are masked, and 16 ns so.
+than the rest of its row goes on in the next row; only a vector that would leave the block is
+masked, since not all processors prefetch what masked loads read. On a Zen 3, torques of 100,000
+states of seven joints take 16 ns per state in float32, and 22 ns if all loads are masked.
 """
 
 from armlet.codegen.llvm.types import BYTES, type_suffix, vector_type
@@ -14,7 +14,7 @@ IR = read_blocks("transpose.ll")
 
 
 def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str]) -> list[str]:
-    """The columns of the rows from %i on, one vector per column."""
+    """Load the rows from %i on, and return their columns, one vector each."""
     V = vector_type(element, lanes)
     columns: list[str] = []
     for start in range(0, size, lanes):
@@ -41,8 +41,8 @@ def store_columns(
 ) -> None:
     """Write columns, one vector each, to the rows from %i on, which are contiguous.
 
-    So many rows are as many full vectors as there are columns: each is shuffled together from
-    the rows that it covers a part of.
+    As many rows as lanes are as many full vectors as columns: each of these vectors is shuffled
+    together from the rows that it overlaps.
     """
     V = vector_type(element, lanes)
     size = len(columns)
@@ -64,7 +64,7 @@ def store_columns(
 
 
 def _gather(sources: list[tuple[str, int]], name: str, V: str, lanes: int, lines: list[str]) -> str:
-    """The vector each lane of which is a lane of some vector."""
+    """The vector whose lane k is taken from the vector and lane `sources[k]`."""
     first, *others = dict.fromkeys(vector for vector, _ in sources)
     whole, order = first, [lane for _, lane in sources]
     for step, other in enumerate(others or ["poison"]):
@@ -88,7 +88,7 @@ def _mask(width: int, lanes: int) -> str:
 def _row_pointers(
     tag: str, rows: str, size: int, column: int | str, element: str, lanes: int, lines: list[str]
 ) -> list[str]:
-    """Where a column is in each of the rows from %i on."""
+    """The pointers to entry `column` of each of the rows from %i on."""
     pointers = []
     for r in range(lanes):
         at = f"%{tag}{r}"
@@ -103,7 +103,7 @@ def _row_pointers(
 
 
 def _transpose(rows: list[str], name: str, V: str, lanes: int, lines: list[str]) -> list[str]:
-    """The columns of a square of vectors, by a butterfly of shuffles."""
+    """The columns of as many rows as lanes, by a butterfly of shuffles."""
     step = 1
     while step < lanes:
         low = [k if not k & step else lanes + k - step for k in range(lanes)]
@@ -128,9 +128,9 @@ def _transpose(rows: list[str], name: str, V: str, lanes: int, lines: list[str])
 
 
 def columns_from_rows(name: str, size: int, begin: int, element: str, lanes: int) -> str:
-    """void @name(ptr rows, ptr columns, i64 i): rows from i on to columns from `begin` on.
+    """void @name(ptr rows, ptr columns, i64 i): copy rows from i on to columns from `begin`.
 
-    Columns are as many as lanes at a time, in a loop; the last ones may be done twice.
+    A loop takes as many columns at a time as there are lanes; the last ones may be copied twice.
     """
     V = vector_type(element, lanes)
     lines: list[str] = []
@@ -155,7 +155,7 @@ def columns_from_rows(name: str, size: int, begin: int, element: str, lanes: int
 
 
 def rows_from_columns(name: str, places: list[int], element: str, lanes: int) -> str:
-    """void @name(ptr rows, ptr columns, i64 i): columns at some places to rows from i on."""
+    """void @name(ptr rows, ptr columns, i64 i): copy the columns at `places` to rows from i."""
     V, size = vector_type(element, lanes), len(places)
     lines: list[str] = []
     columns = []

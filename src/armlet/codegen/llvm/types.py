@@ -7,23 +7,23 @@ BYTES = {"double": 8, "float": 4}
 
 
 def vector_type(element: str, lanes: int) -> str:
-    """The type of so many numbers; of one, the type of a number."""
+    """The type of a vector of `lanes` numbers, or of a single number if `lanes` is 1."""
     return element if lanes == 1 else f"<{lanes} x {element}>"
 
 
 def type_suffix(element: str, lanes: int) -> str:
-    """The ending of the names of intrinsic functions of such a vector."""
+    """The suffix of intrinsic functions of a vector of `lanes` numbers, such as v8f64."""
     number = f"f{8 * BYTES[element]}"
     return number if lanes == 1 else f"v{lanes}{number}"
 
 
 def pair_type(V: str) -> str:
-    """The type of two such vectors."""
+    """The type of a pair of vectors of type `V`."""
     return f"{{ {V}, {V} }}"
 
 
 def bits(x: float) -> str:
-    """A number as LLVM writes it exactly, be it a double or a single."""
+    """The exact notation of a number in LLVM IR, for doubles and singles alike."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
 
@@ -33,7 +33,7 @@ def splat(element: str, value: str, lanes: int) -> str:
 
 
 def broadcast(out: str, first: str, value: str, element: str, lanes: int) -> list[str]:
-    """The lines that put a value in every lane of a vector, by way of its first lane."""
+    """The lines that copy `value` into every lane of a vector, by way of its first lane."""
     V = vector_type(element, lanes)
     return [
         f"{first} = insertelement {V} poison, {element} {value}, i32 0",

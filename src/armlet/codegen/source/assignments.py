@@ -1,7 +1,7 @@
-"""A program as readable assignments: named variables, one operation or sum of products each.
+"""A program as readable assignments to named variables: one operation or sum of products each.
 
-Nothing is computed twice and nothing is reordered: the assignments do the operations of the program
-with the same roundings. Operations on constants alone come first, since they are not counted.
+The assignments do each operation of the program once, with the same rounding. Operations on
+constants alone come first, since they are not counted; the others keep their order.
 """
 
 import re
@@ -15,7 +15,7 @@ from armlet.graph import Program, Traced
 from armlet.graph.signature import Shape
 
 LONGEST = 4
-"""How many terms a sum on one line has at most, and how many factors a product."""
+"""The largest number of terms of a sum on one line, and of factors of a product."""
 LETTERS = {
     "inverse_dynamics": ("tau",),
     "inertia_matrix": ("H",),
@@ -35,7 +35,7 @@ LETTERS = {
     "gravity_regressor": ("Y",),
     "energy_regressor": ("Y",),
 }
-"""The names of the results of programs for quantities."""
+"""The names of the results of each quantity."""
 RESERVED = """
     abs and array arctan2 as assert asarray async atan atan2 await baremodule begin break case catch
     class const constants continue cos def del do double e elif else elseif end except exp export
@@ -44,7 +44,7 @@ RESERVED = """
     parfor pass permute permutedims persistent pi print quote raise reshape return sign sin spmd
     sqrt struct switch tanh true try using where while with yield False Float64 None True
 """
-"""The words of Python, MATLAB and Julia, and the functions and constants that are used there."""
+"""The keywords of Python, MATLAB and Julia, and the names that the printed code uses."""
 
 
 class Term(NamedTuple):
@@ -80,7 +80,7 @@ class Result(NamedTuple):
     name: str
     shape: Shape
     entries: tuple[Assignment, ...]
-    """The name of each entry, and the variable or number that it is."""
+    """The name of each entry, and the variable or number that it equals."""
 
 
 class Assignments(NamedTuple):
@@ -88,20 +88,20 @@ class Assignments(NamedTuple):
 
     arguments: tuple[str, ...]
     entries: tuple[Entry, ...]
-    """The entries of the arguments that are read."""
+    """The entries of the arguments that the program reads."""
     symbols: tuple[str, ...]
     """The names of constants without a value."""
     constants: tuple[Assignment, ...]
-    """What is computed from constants alone."""
+    """The assignments that depend on constants alone, which are not counted."""
     lines: tuple[Assignment, ...]
-    """What depends on the arguments: these are the operations that are counted."""
+    """The assignments that depend on the arguments, whose operations are counted."""
     results: tuple[Result, ...]
     single: bool
     """Whether the only result is returned bare."""
 
     @property
     def copies(self) -> list[Assignment]:
-        """Entries of results that are numbers, arguments or other entries: not among the lines."""
+        """The entries of results that only copy a number or another variable."""
         return [y for result in self.results for y in result.entries if y.name != y.value]
 
 
@@ -150,14 +150,14 @@ def _nested(program: Program) -> set[int]:
     """The operations that are written inside the one expression that uses them."""
     outputs = [y for output in program.outputs for y in output.flat]
     operands = (a for _, _, args in program.nodes for a in args)
-    every = (*operands, *outputs, *outputs)  # outputs count twice: each is a variable
+    every = (*operands, *outputs, *outputs)  # outputs count twice, to become variables
     uses = Counter(a.index for a in every if isinstance(a, Traced))
     graph = program.graph
     nested: set[int] = set()
     size: dict[int, int] = {}  # the terms of a sum, or the factors of a product
 
     def takes(i: int, a: Any, ops: Iterable[str]) -> bool:
-        """Whether operand a of node i may be written inside it, if its operation is one of ops."""
+        """Whether operand `a` may be written inside node `i`; its operation must be in `ops`."""
         return (
             isinstance(a, Traced)
             and uses[a.index] == 1
@@ -223,7 +223,7 @@ class _Names:
         self.taken = set(RESERVED.split())
         self.of: dict[int, str] = {}
         self.joints: dict[str, tuple[int, ...]] = {}
-        """The joints whose angles a variable is the sum of."""
+        """The joints whose angles are added up in a variable."""
         self.count = {"k": 0, "t": 0}
         self.many = max((x.size for x in program.inputs.values()), default=0) > 9
         self.arguments = {name: self.free(name) for name in program.inputs}
@@ -241,7 +241,7 @@ class _Names:
         self._name_outputs(program)
 
     def free(self, name: str) -> str:
-        """An identifier like the name that no other variable has."""
+        """An identifier that no other variable has: the name, changed if it must be."""
         word = re.sub("[^0-9A-Za-z]+", "_", name).strip("_") or "x"
         word = word if word[0].isalpha() else f"x_{word}"
         while word in self.taken:
@@ -266,7 +266,7 @@ class _Names:
         return own, [self.free(_entry_name(name, place, shape)) for place in np.ndindex(*shape)]
 
     def _name_outputs(self, program: Program) -> None:
-        """Name operations that are outputs after the first of these outputs."""
+        """Name each operation that is an entry of an output after the first such entry."""
         for (_, names), output in zip(self.results, program.outputs, strict=True):
             for name, y in zip(names, output.flat, strict=True):
                 if isinstance(y, Traced) and y.op not in ("input", "symbol", "sin", "cos"):
@@ -279,7 +279,7 @@ class _Names:
         return self.of[i]
 
     def _descriptive(self, op: str, operands: list[Operand]) -> str | None:
-        """A name that says what a variable is: s2, c23, q23; sin_alpha1 of other angles."""
+        """A descriptive name or None: s2, c23 and q23; sin_alpha1 for other angles."""
         if op in ("sin", "cos"):
             angle = str(operands[0])
             joints = self.joints.get(angle)
@@ -296,7 +296,7 @@ class _Names:
         return ("_" if self.many else "").join(map(str, joints))
 
     def _next(self, letter: str) -> str:
-        """The next of t1, t2, …, or of k1, k2, … for constants, that is not taken."""
+        """The next free name of t1, t2, …, or of k1, k2, … for constants."""
         while True:
             self.count[letter] += 1
             name = f"{letter}{self.count[letter]}"

@@ -1,4 +1,4 @@
-"""Programs as C, C++ and CUDA: a table of operations, in the frame of a function.
+"""Programs as functions in C, C++ and CUDA, printed by a table of operations.
 
 A function takes one array per argument and per result, matrices row by row. It reads all arguments
 before it writes, so that a result may overwrite an argument.
@@ -51,11 +51,11 @@ FUSED = {
     "fms": "{fma}{f}({0}, {1}, {minus[2]})",
     "fnma": "{fma}{f}({minus[0]}, {1}, {2})",
 }
-"""The same with one rounding instead of two."""
+"""The expression of each fused operation, with one rounding instead of two."""
 LIBRARY = ("abs", "exp", "log", "tanh", "atan2", "pow", "floor")
 """The functions of the C library besides sines, cosines and roots."""
 OWN_SINES = {name: f"armlet_{name}{{f}}({{0}})" for name in TRIGONOMETRY}
-"""Sines and cosines by the functions of armlet, which are printed too."""
+"""The expressions of sines and cosines by armlet's functions, which are printed as well."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Language:
 
     preamble: str = ""
     own: Mapping[str, str] = field(default_factory=dict)
-    """The operations that are written differently."""
+    """The operations that the language does not write as in TABLE."""
     head: str = "void {name}"
     array: str = "{T} {name}[{size}]"
     entry: str = "{0}[{1}]"
@@ -83,9 +83,9 @@ class Language:
     fma: str = "fma"
     """The function for a fused multiply-add."""
     fma_preamble: str = ""
-    """The template that defines this function, if the language has none."""
+    """The template that defines `fma`, if the language has no such function."""
     local: str = "static"
-    """The qualifier of a function for this file alone."""
+    """The qualifier of a function that is visible in its own file alone."""
 
 
 DTYPES = {"float64": "double", "float32": "float"}
@@ -136,7 +136,7 @@ class Printer:
 
     @property
     def words(self) -> dict[str, str]:
-        """The type of numbers, and the ending of functions of libm."""
+        """The words of templates: the type T of numbers, and the suffix f of functions of libm."""
         if self.language.generic:
             return {"T": "T", "f": ""}
         return {"T": DTYPES[self.dtype], "f": "f" if self.dtype == "float32" else ""}
@@ -223,7 +223,7 @@ RESERVED = """
     isnormal isunordered signbit linux unix i386
     blockIdx blockDim threadIdx gridDim warpSize
 """
-"""The words of the languages, those of the frames, and macros and globals of standard headers."""
+"""Keywords, the names that templates use, and macros and globals of standard headers."""
 MACROS = re.compile(
     r"(M|FP|DBL|FLT|LDBL|INT|UINT|SIZE|PTRDIFF|WCHAR|WINT|SIG|CHAR|SCHAR|UCHAR|SHRT|USHRT|LONG|"
     r"ULONG|LLONG|ULLONG|MB|RAND|EXIT|X)_[A-Z0-9_]+|u?int(_least|_fast)?\d+_t|u?int(ptr|max)_t|"
@@ -258,7 +258,7 @@ def parameter_names(program: Program | Lowered) -> tuple[list[str], list[str]]:
 
 
 def unique_identifiers(names: Iterable[str], others: Sequence[str] = ()) -> list[str]:
-    """Names as identifiers that differ from each other, from others and from variables."""
+    """Names as identifiers that differ from each other, from `others`, and from v0, v1, …"""
     words: list[str] = []
     for name in names:
         word = identifier(name)
@@ -315,7 +315,7 @@ def comment(code: Lowered, notes: Sequence[str] = ()) -> str:
 
 
 def definition(code: Lowered, name: str, printer: Printer, notes: Sequence[str] = ()) -> str:
-    """The function, with its comment."""
+    """The text of the function with its comment and, in CUDA, its kernel."""
     statements = indent("\n".join(body(code, printer)), "    ")
     head = prototype(code, name, printer)
     arrays = ["long long count", *_arrays(code, printer)]
@@ -331,7 +331,7 @@ def definition(code: Lowered, name: str, printer: Printer, notes: Sequence[str] 
 
 
 def _call(head: str, parameters: Sequence[str]) -> str:
-    """A head and its parameters, one on a line where they do not fit on one."""
+    """A head and its parameters, all on one line if they fit, else one per line."""
     line = f"{head}({', '.join(parameters)})"
     if len(line.splitlines()[-1]) < WIDTH:
         return line

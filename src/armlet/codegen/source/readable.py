@@ -1,7 +1,7 @@
 """Programs for people to read: a plain listing, Python, MATLAB, Julia and LaTeX.
 
-All print the same assignments, one per line: a table of operations for each language and a frame
-around them. Symbolic constants are parameters, given by name.
+All languages print the same assignments, one per line, by a table of operations and a function
+that adds the frame around them. Symbolic constants are parameters, passed by name.
 """
 
 import re
@@ -29,7 +29,7 @@ LEVEL = {"add": 1, "sub": 1, "neg": 1, "mul": 2, "div": 2}
 """How tightly operators bind; functions, names and numbers bind tightest."""
 TIGHTEST = 3
 OFF_LINE, ON_LINE = "constants, not counted", "state"
-"""The headings of what is computed from constants alone, and of the rest."""
+"""The headings of assignments that depend on constants alone, and of all others."""
 PLAIN = {
     "add": "{0} + {1}",
     "sub": "{0} - {1}",
@@ -46,7 +46,7 @@ PLAIN = {
         for op in ("min", "max", "less", "less_equal", "equal", "atan2", "pow")
     },
 }
-"""How each operation is written, here and, with few exceptions, in every language."""
+"""How each operation is written in a listing and, with few exceptions, in every language."""
 PYTHON = PLAIN | {
     "min": "minimum({0}, {1})",
     "max": "maximum({0}, {1})",
@@ -90,17 +90,17 @@ LATEX = {
     **{op: rf"\{op}({{0}})" for op in ("sin", "cos", "exp", "log", "tanh")},
     **{op: rf"\{op}({{0}}, {{1}})" for op in ("min", "max")},
 }
-"""A comparison is 1 or 0, in the brackets of Iverson."""
+"""How each operation is written in LaTeX; a comparison, 1 or 0, is in Iverson brackets."""
 NUMPY = re.compile(
     r"\b(arctan2|cos|exp|float_power|floor|log|maximum|minimum|sign|sin|sqrt|tanh|where)\("
 )
-"""The functions of NumPy in a line of Python; `abs` and `float` are Python's own."""
+"""A pattern for NumPy functions in a line of Python; `abs` and `float` are Python's own."""
 GREEK = ("alpha", "beta", "gamma", "delta", "theta", "kappa", "phi", "tau")
 ACCENTS = {"qd": r"\dot{q}", "qdd": r"\ddot{q}"}
 
 
 def expression(x: Operand, table: Table, atom: Callable[[str | float], str], least: int = 0) -> str:
-    """An expression, in parentheses where it binds less tightly than it has to."""
+    """An expression as text, in parentheses if it binds less tightly than the level `least`."""
     if not isinstance(x, Term):
         text = atom(x)
         return f"({text})" if text.startswith("-") and least > TIGHTEST - 1 else text
@@ -123,14 +123,14 @@ def plain_atom(x: str | float) -> str:
 
 
 def statement(line: Assignment, table: Table) -> str:
-    """An assignment, or the statement that the table has for it."""
+    """An assignment as text, or the whole statement that the table has for its operation."""
     text = expression(line.value, table, plain_atom)
     whole = isinstance(line.value, Term) and "{out}" in table[line.value.op]
     return text.replace("{out}", line.name) if whole else f"{line.name} = {text}"
 
 
 def entries_of(result: Result) -> list[str]:
-    """The entries of a result: variables and numbers."""
+    """The entries of a result as text, variables and numbers."""
     return [expression(value, PLAIN, plain_atom) for _, value in result.entries]
 
 
@@ -158,7 +158,7 @@ def listing(code: Assignments, name: str, count: Count) -> str:
 
 
 def python(code: Assignments, name: str, count: Count) -> str:
-    """A function of NumPy arrays; symbolic constants are arguments by keyword."""
+    """The text of a function of NumPy arrays; symbolic constants are keyword arguments."""
     body = _body(code, _entries(code, "{0} = {1}[{2}]", 0), PYTHON, "# ")
     results = [_numpy_array(result) for result in code.results]
     comma = "" if code.single or len(results) > 1 else ","
@@ -183,7 +183,7 @@ def _numpy_array(result: Result) -> str:
 
 
 def matlab(code: Assignments, name: str, count: Count) -> str:
-    """A MATLAB or Octave function; symbolic constants are fields of a last argument."""
+    """The text of a MATLAB or Octave function; symbolic constants are fields of a last argument."""
     entries = [f"{symbol} = constants.{symbol};" for symbol in code.symbols]
     entries += _entries(code, "{0} = {1}({2});", 1)
     body = _body(code, entries, MATLAB, "% ", ";")
@@ -197,7 +197,7 @@ def matlab(code: Assignments, name: str, count: Count) -> str:
 
 
 def julia(code: Assignments, name: str, count: Count) -> str:
-    """A Julia function of arrays; symbolic constants are arguments by keyword."""
+    """The text of a Julia function of arrays; symbolic constants are keyword arguments."""
     body = _body(code, _entries(code, "{0} = {1}[{2}]", 1), JULIA, "# ")
     body.append(f"return {', '.join(map(JULIA_ARRAY.write, code.results))}")
     head = _call(f"function {name}", code.arguments, code.symbols)
@@ -206,7 +206,7 @@ def julia(code: Assignments, name: str, count: Count) -> str:
 
 
 class ArrayNotation(NamedTuple):
-    """How a language whose arrays are stored column by column writes an array."""
+    """How an array is written in a language that stores arrays column by column."""
 
     vector: str
     """What separates the entries of a vector."""
@@ -241,7 +241,7 @@ JULIA_ARRAY = ArrayNotation(
 
 
 def _entries(code: Assignments, line: str, first: int) -> list[str]:
-    """The lines that read entries of arguments; indices begin with 0 or 1."""
+    """The lines that read entries of arguments; the first index is `first`, 0 or 1."""
     return [
         line.format(name, argument, ", ".join(str(k + first) for k in place))
         for name, argument, place in code.entries
@@ -262,7 +262,7 @@ def _body(
 
 
 def _call(head: str, parameters: Sequence[str], keywords: Sequence[str] = ()) -> str:
-    """A head with its parameters, those by keyword after a semicolon, on lines of up to 96."""
+    """A head and its parameters, keywords after a semicolon, in lines of 96 characters at most."""
     words = [f"{x}, " for x in parameters[:-1]] + [*parameters[-1:]]
     if keywords:
         words[-1:] = [f"{words[-1]}; " if words else "; "]

@@ -12,12 +12,12 @@ class _AtTemplate(Template):
 
 
 def fill(text: str, words: Mapping[str, str]) -> str:
-    """A text with its words filled in."""
+    """The text with each @word replaced by its value in `words`."""
     return _AtTemplate(text).substitute(words)
 
 
 def fill_file(name: str, words: Mapping[str, str]) -> str:
-    """The template of a name in this folder, with its words filled in."""
+    """The text of a file in this folder, with each @word replaced by its value in `words`."""
     return fill(read_file(name), words)
 
 

@@ -1,6 +1,6 @@
 ;; entry
 ; Put the arguments in order, and pass them on where the option selects another entry.
-; Goes on with the inputs at %slots and the arrays to write to in %out.
+; The code that follows finds the inputs at %slots and the arrays to write to in %out.
 define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %keywords) {
 start:
 %own = alloca [$places x ptr]
@@ -38,7 +38,7 @@ pass_on:
 ret ptr %passed_on
 
 ;; slow
-; The end of an entry: the Python function takes what it does not.
+; The end of an entry: pass calls that it does not take on to the Python function.
 slow:
 %python = call ptr @PyTuple_GetItem(ptr %self, i64 FALLBACK)
 %answer = call ptr @PyObject_Vectorcall(ptr %python, ptr %args, i64 %count, ptr %keywords)
@@ -46,7 +46,7 @@ ret ptr %answer
 }
 
 ;; vectorcall
-; The same for an object that keeps the tuple; the garbage collector takes it from dead ones.
+; The entry of a callable object, which holds the tuple until the garbage collector clears it.
 define ptr @vectorcall(ptr %callable, ptr %args, i64 %flagged, ptr %keywords) {
 start:
 %self.at = getelementptr i8, ptr %callable, i64 SLOT
@@ -63,8 +63,8 @@ ret ptr null
 }
 
 ;; one_state
-; Check whether every input is a contiguous array of one state, as in most calls: what @fits says
-; for each of them, in fewer instructions.
+; Check whether every input is a contiguous array of one state, as in most calls. @fits makes the
+; same check in more instructions.
 states:
 %slots = phi ptr [ %args, %start ], [ %args, %out_only ], [ %own, %optional ]
 %out = phi ptr [ null, %start ], [ %just_out.array, %out_only ], [ %own.out, %optional ]
@@ -104,7 +104,7 @@ br i1 $right, label %plain$next, label %several
 %p$k.right$d = and i1 $before, %p$k.same$d
 
 ;; batch
-; Find the number of rows, if it is a batch, and the shape of every array.
+; Find the number of rows, if the arguments are a batch, and the shape of every array.
 several:
 %first = load ptr, ptr %slots
 %s.rows = call i64 @rows_of(ptr %first, i32 $rank)
@@ -156,7 +156,7 @@ copy$k:
 br i1 %s.a$k.copied, label %read$k, label %slow
 
 ;; take
-; One of the arrays to write to, if it can be written to and overlaps with no other.
+; Take an array of out=, if it can be written to and overlaps with no other array.
 take$k:
 %g$k = call ptr @item(ptr %out, i64 $k, i64 $outputs)
 %g$k.none = icmp eq ptr %g$k, null
@@ -174,7 +174,7 @@ br i1 $free, label %take$next, label %slow
 %g$k.free$j = and i1 $before, %g$k.apart$j
 
 ;; single
-; Find the only result: the array of out=, or a free one.
+; Find the array of the only result: that of out=, or a free one.
 br label %run
 have:
 %m0 = call ptr @result(ptr %self, i32 %r0.rank, ptr %r0.shape, i1 %batch)

@@ -30,7 +30,7 @@ done:
 %$tag.$g.any = or i$lanes $others, %$tag.$g.bits
 
 ;; sines
-; Sines and cosines by @sincos.near, or by @sincos.far if one angle is out of reach.
+; Sines and cosines by @sincos.near, or by @sincos.far if an angle is out of reach.
 $checks
 %$tag.is_far = icmp ne i$lanes $far_off, 0
 br i1 %$tag.is_far, label %$tag.far, label %$tag.near

@@ -21,7 +21,7 @@ finished:
 $after
 
 ;; record
-; Store an output as a row, if this step is the last one of a row or of all.
+; Store an output as a row, if this step is the last one of a row or of the loop.
 %$name.done = add i64 %step, 1
 %$name.rest = urem i64 %$name.done, %every
 %$name.full = icmp eq i64 %$name.rest, 0

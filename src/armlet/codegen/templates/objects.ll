@@ -1,5 +1,5 @@
 ;; declarations
-; What the functions use of CPython and NumPy, found by name when the code is loaded.
+; Objects and functions of CPython and NumPy, looked up by name when the code is loaded.
 @armlet_array_type = external global i8
 @armlet_float64 = external global i8
 @armlet_float32 = external global i8
@@ -72,7 +72,7 @@ no:
 ret i1 false
 }
 
-; How many rows an array has that has one axis more than a state's, and -1 for anything else.
+; The number of rows of an array with one axis more than that of a state; -1 for anything else.
 define i64 @rows_of(ptr %a, i32 %rank) {
 start:
 %type = field type of %a
@@ -91,7 +91,7 @@ no:
 ret i64 -1
 }
 
-; Whether two pieces of memory of so many bytes do not overlap.
+; Whether two blocks of memory, with their sizes in bytes, do not overlap.
 define i1 @apart(ptr %a, i64 %a.bytes, ptr %b, i64 %b.bytes) {
 %a.end = getelementptr i8, ptr %a, i64 %a.bytes
 %b.end = getelementptr i8, ptr %b, i64 %b.bytes
@@ -101,7 +101,7 @@ define i1 @apart(ptr %a, i64 %a.bytes, ptr %b, i64 %b.bytes) {
 ret i1 %apart
 }
 
-; One of the arrays given as results: in a tuple or list of so many, or the only one by itself.
+; Array %k of out=: an item of a tuple or list of %count arrays, or the only array by itself.
 define ptr @item(ptr %out, i64 %k, i64 %count) {
 start:
 %type = field type of %out
@@ -127,8 +127,8 @@ no:
 ret ptr null
 }
 
-; Copy numbers from a list, a tuple or an array of other strides or precision; whether it was one.
-; A batch, which has so many rows, must be an array; -1 rows are a vector.
+; Copy numbers from a list, a tuple or an array of other strides or precision; return whether %a is
+; one of these. A batch must be an array with %rows rows; for a vector %rows is -1.
 define i1 @convert(ptr %a, i64 %rows, i64 %size, ptr %to) {
 start:
 %type = field type of %a
@@ -250,8 +250,8 @@ no:
 ret i1 false
 }
 
-; Whether an array that was returned before may be written to again: nobody but the one who asks
-; refers to it, and it is as it was made.
+; Whether an array that was returned before may be written to again: only the caller refers to it,
+; and its flags and shape are unchanged.
 define i1 @is_free(ptr %a, i32 %rank, ptr %shape) {
 start:
 %references = field references of %a
@@ -275,7 +275,7 @@ call void @Py_IncRef(ptr @armlet_dtype)
 ret ptr %new
 }
 
-; Keep a result to be used again, beside the one that was kept last.
+; Hold a result for reuse, in place of the older of the two results that are held.
 define void @keep(ptr %self, ptr %new) {
 %spares = call ptr @PyTuple_GetItem(ptr %self, i64 SPARE_RESULTS)
 %newest = call ptr @PyList_GetItem(ptr %spares, i64 0)
@@ -286,7 +286,7 @@ call void @Py_IncRef(ptr %new)
 ret void
 }
 
-; A new reference to the only result, to be written to: one that is free, else one made now.
+; A new reference to the array of the only result: a free array, else a new one.
 define ptr @result(ptr %self, i32 %rank, ptr %shape, i1 %batch) {
 start:
 %spares = call ptr @PyTuple_GetItem(ptr %self, i64 SPARE_RESULTS)
@@ -331,7 +331,7 @@ start:
 ret ptr %found
 }
 
-; A new tuple to put several results in, of the class that they are returned in.
+; A new tuple for several results, of the class that they are returned in.
 define ptr @new_tuple(ptr %self, i64 %count) {
 start:
 %class = call ptr @PyTuple_GetItem(ptr %self, i64 RESULTS)
@@ -365,8 +365,8 @@ ret i1 false
 }
 
 ; Put arguments in the order of the names: the inputs, the results to write to, the option. False if
-; one is missing, given twice or unknown. What is left out or None is null, but for inputs. Names of
-; keywords are compared as objects, since those that stand in code are the same objects.
+; one is missing, passed twice or unknown. The results and the option are null if they are left out
+; or None. Names of keywords are compared by identity: names in code are interned.
 define i1 @arrange(ptr %self, ptr %args, i64 %count, ptr %keywords, i64 %inputs, ptr %to) {
 start:
 %names = call ptr @PyTuple_GetItem(ptr %self, i64 NAMES)
@@ -468,8 +468,8 @@ no:
 ret i1 false
 }
 
-; The function for an option: for one given by name that of its name, for an array that under True.
-; Null if there is none yet.
+; The function for an option: under its name if it is a string, under True if it is an array.
+; Null if there is no such function yet.
 define ptr @choose(ptr %self, ptr %option) {
 start:
 %others = call ptr @PyTuple_GetItem(ptr %self, i64 OTHERS)
@@ -486,8 +486,8 @@ no:
 ret ptr null
 }
 
-; What that function returns for the arguments in order, with the option among them if it is an
-; array; the arguments end with a free place.
+; Call the function of an option with the arguments in order and, if the option is an array, with it
+; after the inputs; return the result. %args holds the inputs, out and the option.
 define ptr @pass_on(ptr %self, ptr %function, ptr %args, i64 %inputs) {
 start:
 %out.at = getelementptr ptr, ptr %args, i64 %inputs

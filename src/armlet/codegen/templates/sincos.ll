@@ -23,7 +23,7 @@ ret $P %result
 %cos.size = select $B %odd, $V %small, $V %large
 
 ;; sign
-; Bit 1 of the quadrant, or of that after it, is the sign.
+; The sign is bit 1 of the quadrant for the sine, and of the next quadrant for the cosine.
 %$name.turn = add $I %quadrant, $shift
 %$name.top = shl $I %$name.turn, $to_the_top
 %$name.sign = and $I %$name.top, $sign_bit

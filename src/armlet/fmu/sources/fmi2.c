@@ -56,7 +56,7 @@ static fmi2Status status(int is_right)
     return is_right ? fmi2OK : fmi2Error;
 }
 
-/* The variable that a scalar is an entry of, and its place there. */
+/* The variable with a scalar among its entries, and the place of that entry. */
 static const Variable *variable_of(const Instance *instance, fmi2ValueReference reference,
                                    size_t *place)
 {
@@ -209,7 +209,7 @@ FMI(fmi2Status, fmi2DeSerializeFMUstate)(fmi2Component c, const fmi2Byte seriali
     return status(deserialize(c, serializedState, size, FMUstate));
 }
 
-/* ------------------------------------------------------------------ what this unit has not */
+/* ------------------------------------------------------------------ unsupported functions */
 
 #ifdef __GNUC__ /* arguments of functions that do nothing */
 #pragma GCC diagnostic ignored "-Wunused-parameter"

@@ -70,7 +70,7 @@ static fmi3Status status(int is_right)
     return is_right ? fmi3OK : fmi3Error;
 }
 
-/* A variable of which `room` values are left to be got or set. */
+/* The variable with a value reference; it must have at most `room` values. */
 static const Variable *variable_of(const Instance *instance, fmi3ValueReference reference,
                                    size_t room)
 {

@@ -1,4 +1,4 @@
-/* Functions of FMI 3.0 that every unit has, and that do nothing in this one: other types of
+/* Functions of FMI 3.0 that every unit has to define, unsupported in this one: other types of
  * variables, events, clocks, derivatives, model exchange and scheduled execution.
  *
  * This file is included at the end of fmi3.c.

@@ -1,7 +1,7 @@
-/* What FMI 2 and FMI 3 have in common: an instance, its values and what is done with them.
+/* What FMI 2 and FMI 3 have in common: an instance, its values and the functions on them.
  *
- * This file is included by one source alone. A function returns 1, or 0 after it has told the
- * importer what is wrong.
+ * This file is included by one source alone. A function returns 1 or, after it has passed a
+ * message about an error to the importer, 0.
  */
 
 #ifndef INSTANCE_H
@@ -25,7 +25,7 @@
 
 typedef enum { INSTANTIATED, INITIALIZING, STEPPING, TERMINATED } Phase;
 
-/* All that changes with time: to save a state is to copy it. */
+/* All that changes with time: a state is saved by copying this structure. */
 typedef struct {
     Phase phase;
     int stale; /* whether something was set since the outputs were computed */
@@ -36,7 +36,7 @@ typedef struct {
     State state;
     char name[128];
     void *environment;
-    void (*logger)(void); /* of the type that the version of FMI has */
+    void (*logger)(void); /* its type depends on the version of FMI */
 } Instance;
 
 /* Pass a message to the importer; each version of FMI has its own. */
@@ -60,7 +60,7 @@ static void reset(Instance *instance)
     model_reset(&instance->state.values);
 }
 
-/* A new instance, or NULL if the description that the importer has read is another's. */
+/* A new instance, or NULL if the importer has read the description of another unit. */
 static Instance *created(const char *name, const char *token, void *environment,
                          void (*logger)(void))
 {
@@ -96,7 +96,7 @@ static int all_finite(const double *values, size_t count)
     return 1;
 }
 
-/* Outputs as they follow from all that was set. */
+/* Compute the outputs, if anything was set since they were computed. */
 static void refresh(State *state)
 {
     if (state->stale) {
@@ -108,7 +108,7 @@ static void refresh(State *state)
     }
 }
 
-/* Some entries of a variable. A value that is not finite is passed on, as an error. */
+/* Get some entries of a variable. Values that are not finite are copied, but are an error. */
 static int get(Instance *instance, const Variable *variable, size_t first, size_t count,
                double *values)
 {
@@ -163,7 +163,7 @@ static int begin_steps(Instance *instance)
     return 1;
 }
 
-/* Go on in time with inputs that do not change. After an error the state is the one before. */
+/* Advance the time with constant inputs. After an error the state is that before the step. */
 static int step(Instance *instance, double time, double duration)
 {
     const State before = instance->state;
@@ -194,7 +194,7 @@ static int step(Instance *instance, double time, double duration)
     return 1;
 }
 
-/* A copy of the state, in place of an earlier one if there is one. */
+/* Copy the state, to the memory of an earlier copy if there is one. */
 static int save(Instance *instance, const State *state, void **copy)
 {
     if (*copy == NULL) {

@@ -6,7 +6,7 @@ void model_start(Values *x)
 
 @integrator
 
-/* Steps of equal length, none longer than the parameter but for rounding. */
+/* Make steps of equal length, none longer than the parameter `step`, up to rounding. */
 const char *model_step(Values *x, double duration)
 {
     const double ratio = duration / x->step[0];

@@ -1,7 +1,7 @@
-"""Rewriting programs by identities, wherever that takes fewer operations.
+"""Rewriting programs by identities, wherever an identity saves operations.
 
 A program is replayed into a new graph. The terms of nested sums are combined in any order, unless a
-partial sum is used elsewhere, too. A rule is applied where the operations that it makes superfluous
+partial sum has another use as well. A rule is applied where the operations that it replaces
 outweigh those that it adds.
 """
 
@@ -20,17 +20,17 @@ from armlet.graph.rewrite.rules import CONSTANTS, Identity
 from armlet.scalar import identical, is_zero
 
 DEPTH = 3
-"""How deep the terms of rules are."""
+"""The greatest depth of the terms of rules, in operations."""
 TERMS = 24
-"""How many terms a nested sum has at most: all pairs of the terms of a sum are compared."""
+"""The most terms of a nested sum: more are not joined, since all pairs of terms are compared."""
 SUMS = ("add", "sub")
 
 Term = tuple[int, Any]
-"""A sign and a scalar."""
+"""A sign, 1 or -1, and a scalar."""
 Bound = dict[str, Any]
-"""What the letters of a rule stand for."""
+"""The scalar that each letter of a rule stands for."""
 Match = tuple[Bound, tuple[int, ...]]
-"""What letters stand for, and the nodes that a rule makes superfluous if nothing else uses them."""
+"""The scalars of the letters, and the nodes that a rule replaces if nothing else uses them."""
 
 
 class Rule(NamedTuple):
@@ -40,16 +40,16 @@ class Rule(NamedTuple):
     identity: Identity
     signs: Mapping[str, int]
     shares: bool
-    """Whether the terms have a letter in common, so that they must share something."""
+    """Whether all terms have a letter in common, so that matching terms share a scalar."""
 
     def right(self, bound: Bound) -> Any:
-        """The right side, for what its letters stand for."""
+        """The right side, with the scalar of each letter in its place."""
         return self.identity(*(sign * bound[x] for x, sign in self.signs.items()))[1]
 
 
 @cache
 def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
-    """Identities as rules, in all their signs, by the operation at their root."""
+    """The rules of identities, with all signs of their letters, by the operation at the root."""
     rules: dict[str, list[Rule]] = {}
     for identity in identities:
         letters = list(signature(identity).parameters)
@@ -73,7 +73,7 @@ def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
 
 
 def terms_of(sign: int, x: Any, nested: Collection[int], is_root: bool = False) -> Iterator[Term]:
-    """The terms of a sum and of its nested sums, likewise factors; or the scalar itself."""
+    """The terms of a sum with its nested sums, or factors of a product; else the scalar itself."""
     if isinstance(x, Traced) and (is_root or x.index in nested):
         yield from terms_of(sign, x.args[0], nested)
         yield from terms_of(-sign if x.op == "sub" else sign, x.args[1], nested)
@@ -82,12 +82,12 @@ def terms_of(sign: int, x: Any, nested: Collection[int], is_root: bool = False) 
 
 
 def is_open(x: Traced, is_term: bool) -> bool:
-    """Whether what a term shares with others may be among the operands of this scalar."""
+    """Whether a scalar that a term shares with others may be an operand of `x`."""
     return x.op in ("mul", "sin", "cos") or (is_term and x.op in SUMS)
 
 
 def _letters(x: Any, is_term: bool = True) -> Iterator[str]:
-    """The letters of a term of a pattern that it may share with other terms."""
+    """The letters that a term of a pattern may share with its other terms."""
     if isinstance(x, Traced):
         if x.op == "input" and x.args[0] not in CONSTANTS:
             yield x.args[0]
@@ -97,7 +97,7 @@ def _letters(x: Any, is_term: bool = True) -> Iterator[str]:
 
 
 def _key(x: Any, names: dict[str, tuple[bool, int]]) -> Any:
-    """A pattern with its letters numbered in order of appearance, to tell it from others."""
+    """A pattern with its letters numbered in order of appearance, to find equal patterns."""
     if not isinstance(x, Traced):
         return x
     if x.op == "input":
@@ -150,7 +150,7 @@ def matches(pattern: Any, x: Any, bound: Bound) -> Iterator[Match]:
 
 
 def all_match(patterns: tuple[Any, ...], args: tuple[Any, ...], bound: Bound) -> Iterator[Match]:
-    """All ways in which scalars match patterns one by one, with the same letters."""
+    """All ways in which each scalar matches its pattern, where a letter has one value in all."""
     if not patterns:
         yield bound, ()
         return
@@ -163,7 +163,7 @@ def all_match(patterns: tuple[Any, ...], args: tuple[Any, ...], bound: Bound) ->
 
 
 def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
-    """The number of uses of each node, and the last operation that uses it; outputs count too."""
+    """The number of uses of each node, and the last operation that uses it; an output is a use."""
     uses: Counter[int] = Counter()
     users: dict[int, str] = {}
     outputs: list[tuple[str, Any]] = [("output", output.flat) for output in old.outputs]
@@ -176,7 +176,7 @@ def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
 
 
 def nested_terms(old: Program, family: Mapping[str, str]) -> set[int]:
-    """The sums that are a term of one other sum alone, likewise products, as a family has them."""
+    """The nodes whose only use is as an operand in the same `family`: nested sums or products."""
     uses, users = uses_of(old)
     size: dict[int, int] = {}
     nested: set[int] = set()
@@ -206,7 +206,7 @@ def _without_pairs(terms: list[Term]) -> list[Term]:
 
 
 class Rewriting:
-    """One pass over a program."""
+    """One pass of rewriting rules over a program."""
 
     def __init__(
         self, old: Program, identities: tuple[Identity, ...], weight: Mapping[str, float]
@@ -218,7 +218,7 @@ class Rewriting:
         self.nested = nested_terms(old, dict.fromkeys(SUMS, "sum"))
         self.factors: dict[tuple[int, int], frozenset[Any]] = {}
         self.uses: Counter[int] = Counter()
-        """How often each new node is used; those that are not there are not needed so far."""
+        """How often each new node is used; nodes without an entry have no use so far."""
 
     def result(self) -> Program:
         """The rewritten program."""
@@ -244,7 +244,7 @@ class Rewriting:
             self.uses[x.index] += times
 
     def _one(self, op: str, args: tuple[Any, ...]) -> Any:
-        """The new value of an operation that is no sum."""
+        """The new value of an operation that is not a sum."""
         x = self.graph.copy(op, *map(self._new, args))
         if isinstance(x, Traced) and not x.is_constant:
             for rule in self.rules.get(x.op, ()):
@@ -273,7 +273,7 @@ class Rewriting:
         return total
 
     def _simpler(self, terms: list[Term]) -> list[Term] | None:
-        """The terms with two replaced by a rule, or None if no rule gains anything."""
+        """The terms after a rule has replaced two of them, or None if no rule saves operations."""
         for i, j in permutations(range(len(terms)), 2):
             (s, x), (t, y) = terms[i], terms[j]
             apart = self._factors(x).isdisjoint(self._factors(y))
@@ -291,7 +291,7 @@ class Rewriting:
         return None
 
     def _factors(self, x: Any, depth: int = DEPTH) -> frozenset[Any]:
-        """The operands and factors of a term: terms to which a rule applies share some."""
+        """The scalars inside a term, down to `depth`: terms that match a sharing rule share one."""
         if is_constant(x):
             return frozenset((x,))
         factors = self.factors.get((x.index, depth))
@@ -304,7 +304,7 @@ class Rewriting:
     def _apply(
         self, rule: Rule, bound: Bound, inside: tuple[int, ...], joining: float
     ) -> Any | None:
-        """The right side of a rule, if it costs less than the operations it makes superfluous."""
+        """The right side of a rule if it costs less than the operations it replaces, else None."""
         saved = joining + sum(self._weight(k) for k in set(inside) if self.uses[k] <= 1)
         y = rule.right(bound)
         if self._extra_weight(y) >= saved:
@@ -318,7 +318,7 @@ class Rewriting:
         return 0 if self.graph.constant[k] else self.weight.get(self.graph.nodes[k][0], 0)
 
     def _extra_weight(self, y: Any) -> float:
-        """The weight of the operations that a scalar needs and nothing else does."""
+        """The weight of the operations that `y` needs and that have no other use."""
         total, seen, stack = 0.0, set(), [y]
         while stack:
             x = stack.pop()
@@ -334,5 +334,5 @@ def rewrite(
     identities: tuple[Identity, ...],
     weight: Mapping[str, float] = M_PLUS_A,
 ) -> Program:
-    """The program after one pass of rules, each applied where it gains something."""
+    """The program after one pass of rules, each applied where it saves operations."""
     return Rewriting(old, identities, weight).result()

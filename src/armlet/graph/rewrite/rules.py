@@ -1,10 +1,10 @@
 """The rewriting rules: one table of identities per pass, each applied from left to right.
 
-Letters are any scalars; k, l and m are constants, numbers or names: what is computed from these
-alone is off-line. A sum of two terms is looked for among all terms of a sum, and every rule also
-holds with any of its letters negated.
+Letters stand for any scalars, but k, l and m for constants, with a value or a name: operations on
+constants alone are not counted. A pattern of two terms is looked for among all terms of a sum, and
+every rule also holds with any of its letters negated.
 
-Constants put together off-line must neither overflow nor vanish, which those of robots do not.
+Combinations of constants must neither overflow nor underflow; those of robots do neither.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Simplification: passes over a program, in rounds as long as they gain something."""
+"""Simplification: rounds of passes over a program, until a round saves too few operations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,13 +15,13 @@ ORDER = (*PASSES, "sharing")
 """The passes in the order they are tried."""
 
 WORTHWHILE = 0.01
-"""The fraction of the operations that a round of all passes must have saved for another one."""
+"""The fraction of the cost that a round of all passes must save for another round to follow."""
 
 FAMILY = {"add": "sum", "sub": "sum", "mul": "product"}
 """The operations whose terms and factors may be taken in any order."""
 
 Gains = list[tuple[str, Count]]
-"""Passes that gained something, each with the count after it."""
+"""The passes that saved operations, each with the count after it."""
 
 
 def simplify(
@@ -30,9 +30,9 @@ def simplify(
     order: Sequence[str] = ORDER,
     enough: Callable[[], bool] = bool,
 ) -> tuple[Program, Gains]:
-    """Rewrite a program in fewer operations; also return what each pass gained.
+    """Rewrite a program with fewer operations; also return the counts after successful passes.
 
-    The passes are tried in this order until `enough` returns true, which is called before each.
+    The passes are tried in the order `order`; `enough` is called before each, and true ends them.
     """
     steps: dict[str, Callable[[Program], Program]] = {
         name: partial(rewrite, identities=PASSES[name], weight=weight) for name in PASSES
@@ -82,7 +82,7 @@ def order_eagerly(old: Program) -> Program:
 
 
 def share_terms(old: Program) -> Program:
-    """Compute pairs of terms, and of factors, that several sums have in common once.
+    """Compute pairs of terms that several sums share once, and likewise factors of products.
 
     A sum of several terms can be added up in any order. Two terms that several sums have in common,
     up to sign, are added up first in all of them; likewise for products.
@@ -113,7 +113,7 @@ def share_terms(old: Program) -> Program:
 
 
 def _groups(old: Program) -> dict[int, tuple[str, list[Term]]]:
-    """The terms of every sum, and the factors of every product, with those of nested ones.
+    """The terms of each sum and the factors of each product, with nested ones flattened.
 
     The sign of a factor is 1.
     """

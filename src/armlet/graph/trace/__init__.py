@@ -1,1 +1,1 @@
-"""Recording: arrays of traced scalars, calls within a trace, and what cannot be recorded."""
+"""Tracing: arrays of traced scalars, calls within a trace, and errors of untraceable functions."""

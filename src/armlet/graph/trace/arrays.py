@@ -1,6 +1,6 @@
-"""Arrays of traced scalars, on which NumPy functions record what they do.
+"""Arrays of traced scalars, for which NumPy functions record their operations.
 
-NumPy compares objects by asking them for their truth, which a traced scalar does not have:
+NumPy asks objects that it compares for their truth value, which a traced scalar does not have:
 functions that compare are replaced by functions that record.
 """
 
@@ -27,14 +27,14 @@ LARGEST = np.finfo(float).max
 
 
 class NumPyRecorder:
-    """What a traced scalar and a traced array have in common: NumPy functions of them record."""
+    """The base of traced scalars and traced arrays: it records the NumPy functions of both."""
 
     __slots__ = ()
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any
     ) -> Any:
-        """The result of an elementwise function of traced arrays, or of its reduction."""
+        """Record an elementwise function of traced arrays, or its reduction; return the result."""
         name = ufunc.__name__
         function = ufunc
         if name in ELEMENTARY:
@@ -51,11 +51,11 @@ class NumPyRecorder:
         if out is not None:
             return out[0]
         if name.startswith("logical") and method == "reduce":
-            result = elementwise(truth, result)  # of one entry, the reduction is that entry
+            result = elementwise(truth, result)  # NumPy reduces a single entry to itself
         return as_traced(result)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        """The result of another NumPy function of traced arguments."""
+        """Record another NumPy function of traced arguments, and return its result."""
         name = function.__name__
         if "linalg" in (function.__module__ or "") and name not in PRODUCTS.split():
             raise CompileError(
@@ -92,7 +92,7 @@ class TracedArray(NumPyRecorder, np.ndarray):
         super().__setitem__(index, value)
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
-        """A copy for floats; rounded to whole numbers for integers, 1 or 0 for truth values."""
+        """A copy for floats; entries are truncated for integers, and become 1 or 0 for bool."""
         kind = np.dtype(dtype).kind
         if kind not in "fiub":
             return super().astype(dtype, *args, **options)
@@ -106,11 +106,11 @@ PRODUCTS = (
     "norm vector_norm matrix_norm cross outer trace vecdot matmul multi_dot matrix_power diagonal "
     "matrix_transpose tensordot"
 )
-"""The functions of numpy.linalg that do not look at the numbers."""
+"""The functions of numpy.linalg that can be recorded, since they do not depend on values."""
 
 
 def _plain(x: Any) -> Any:
-    """An operand as a plain array, a traced scalar too, so that NumPy does not call back."""
+    """A traced array or scalar as a plain NumPy array, so that NumPy does not call back."""
     if isinstance(x, TracedArray):
         return x.view(np.ndarray)
     if hasattr(x, "record"):
@@ -121,7 +121,7 @@ def _plain(x: Any) -> Any:
 
 
 def _is_traced(index: Any) -> bool:
-    """Whether an index is a traced array, or a tuple with one."""
+    """Whether an index is a traced array with entries, or a tuple that contains one."""
     if isinstance(index, tuple):
         return any(map(_is_traced, index))
     return isinstance(index, TracedArray) and bool(index.size)
@@ -136,7 +136,7 @@ def as_traced(x: Any) -> Any:
 
 
 def elementwise(function: Callable[..., Any], *args: Any) -> Any:
-    """A function of scalars applied to arrays, entry by entry where they hold objects."""
+    """Apply a function of scalars to arrays, entry by entry if any of them holds objects."""
     has_objects = any(isinstance(x, np.ndarray) and x.dtype == object for x in args)
     has_traced = any(hasattr(x, "record") for x in args)
     if has_objects or (has_traced and any(map(np.ndim, args))):
@@ -231,4 +231,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "nanmin": lambda x, axis=None, **options: np.fmin.reduce(x, axis=axis, **options),
     "norm": _norm,
 }
-"""NumPy functions by name whose implementation does not work with objects."""
+"""Replacements of NumPy functions whose implementation does not work with objects, by name."""

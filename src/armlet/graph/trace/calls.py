@@ -1,4 +1,4 @@
-"""Calls within a trace: results of programs that are chosen later."""
+"""Calls within a trace, whose results are computed by programs that are chosen later."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,29 +8,29 @@ from armlet.graph.graph import Array, Graph, Traced, arrays_of_shapes
 from armlet.graph.program import Program, new_array, replacement
 
 CALL = "call "
-"""The beginning of the names of results; no argument is named so, since it has a space."""
+"""The prefix of inputs that stand for results of calls; arguments have no space in their names."""
 
 
 class Call(NamedTuple):
     """A call, with its arguments as arrays of traced scalars and numbers."""
 
     callee: Any
-    """What is computed: the graph does not look at it."""
+    """What is called, an object that the graph does not look at."""
     args: tuple[Array, ...]
-    """The arguments, in the order of the inputs of the programs that compute it."""
+    """The arguments, in the order of the inputs of any program that computes the call."""
 
 
 class Recording(Graph):
-    """A graph in which some inputs are results of calls."""
+    """A graph in which some inputs stand for results of calls."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[Call] = []
 
     def call(self, callee: Any, program: Program, args: Sequence[Array]) -> list[Array]:
-        """The results of a call, with the shapes of the outputs of one program for it.
+        """Record a call; return its results, with the shapes of the outputs of `program`.
 
-        Entries that are numbers in the program are these numbers, and equal ones are one scalar.
+        Entries that are numbers in `program` stay numbers; equal entries share one traced scalar.
         """
         name = f"{CALL}{len(self.calls)}"
         self.calls.append(Call(callee, tuple(args)))
@@ -41,7 +41,7 @@ class Recording(Graph):
         return [new_array(first, output) for output in program.outputs]
 
     def inline_calls(self, outputs: Sequence[Array], programs: Sequence[Program]) -> list[Array]:
-        """Arrays of this graph in a new one, in which each call is computed by a program."""
+        """Copy `outputs` to a new graph, in which call k is replaced by `programs[k]`."""
         graph = Graph()
         value: dict[int, Any] = {}
         results: dict[str, list[Any]] = {}
@@ -60,7 +60,7 @@ class Recording(Graph):
 
 
 def inline(program: Program, graph: Graph, args: Sequence[Array]) -> list[Array]:
-    """The outputs of a program, recorded in another graph for arrays of its inputs."""
+    """Record a program in another graph with `args` as its inputs, and return its outputs."""
     entries = dict(zip(program.inputs, (x.ravel().tolist() for x in args), strict=True))
 
     def meaning(op: str, *operands: Any) -> Any:

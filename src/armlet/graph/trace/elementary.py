@@ -1,9 +1,9 @@
-"""The elementwise functions of NumPy, composed of the operations of the graph, on any scalar.
+"""The elementwise functions of NumPy for any scalar, composed of the operations of the graph.
 
-Each agrees with NumPy but for rounding, and has the derivatives that the function has, at 0 too:
-so arcsinh chooses between two logarithms rather than multiplying one by a sign. Rounding is
-absolute in log1p, arcsinh and arctanh, which are logarithms of numbers near 1 at 0, and x // y is
-the floor of the rounded x / y: 1 // 0.1 is 10, and 9 in NumPy.
+Each agrees with NumPy up to rounding and has the derivatives of the function, also at 0: therefore
+arcsinh chooses between two logarithms instead of multiplying one by a sign. Near 0, log1p, arcsinh
+and arctanh have an absolute rounding error, since they are logarithms of numbers near 1. x // y is
+the floor of the rounded x / y: 1 // 0.1 is 10, but 9 in NumPy.
 """
 
 import math
@@ -58,7 +58,7 @@ def isnan(x: Scalar) -> Scalar:
 
 
 def isinf(x: Scalar) -> Scalar:
-    """1 where x is infinite: then x + x = x, which else holds for 0 alone."""
+    """1 where x is infinite: x + x = x holds for infinities and for 0 alone."""
     return where(equal(x, 0), 0, equal(x + x, x))
 
 
@@ -76,14 +76,14 @@ def trunc(x: Scalar) -> Scalar:
 
 
 def rint(x: Scalar) -> Scalar:
-    """The nearest whole number; halfway between two the even one."""
+    """The nearest whole number; ties go to the even one."""
     low = floor(x)
     odd = low - 2 * floor(low / 2)
     return low + where(equal(x - low, 0.5), odd, less(0.5, x - low))
 
 
 def round_to(x: Scalar, digits: int) -> Scalar:
-    """The nearest number with so many decimal digits, as `numpy.round` computes it."""
+    """The nearest number with `digits` decimal digits, as `numpy.round` computes it."""
     if digits == 0:
         return rint(x)
     scale = 10 ** abs(digits)
@@ -91,7 +91,7 @@ def round_to(x: Scalar, digits: int) -> Scalar:
 
 
 def check_divisor(y: Scalar) -> None:
-    """Refuse the number 0 as a divisor, which has no derivative and whose products are all 0."""
+    """Raise if the divisor is the number 0: x / 0 has no derivative, and 0 * x folds to 0."""
     if isinstance(y, int | float) and y == 0:
         raise ZeroDivisionError("division by zero")
 
@@ -183,4 +183,4 @@ ELEMENTARY: dict[str, Callable[..., Any]] = {
     "log1p": lambda x: log(1 + x),
     "logaddexp2": lambda x, y: logaddexp(x * LN2, y * LN2) / LN2,
 }
-"""The elementwise functions of NumPy, by name, that operators of the elements do not do."""
+"""The elementwise functions of NumPy for which operators of the entries do not suffice, by name."""

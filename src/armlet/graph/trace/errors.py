@@ -1,4 +1,4 @@
-"""The errors of functions that cannot be traced: they ask a traced scalar for its value."""
+"""The errors of functions that cannot be traced, since they ask a traced scalar for its value."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 from armlet.errors import CompileError
 
 HIDDEN = str(Path(__file__).parents[2]), str(Path(np.__file__).parent)
-"""The folders of armlet and of NumPy: an error names a line of the caller instead."""
+"""The folders of armlet and NumPy, whose lines are skipped: an error names the caller's line."""
 
 
 class BranchError(CompileError, TypeError):
@@ -63,7 +63,7 @@ CURES = {
     }.items()
     for name in names.split()
 }
-"""What to use instead of NumPy functions."""
+"""What to use instead of each NumPy function that cannot be traced."""
 
 
 def place() -> str:
