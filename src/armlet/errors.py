@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 MAX_SHOWN = 100
-"""The most characters of a value that a message shows."""
+"""The largest number of characters of a value that a message shows."""
 MAX_LISTED = 20
-"""The most names that a message lists."""
+"""The largest number of names that a message lists."""
 
 
 class ArmletError(Exception):
-    """Any error that armlet raises on purpose."""
+    """The base class of armlet's own errors."""
 
 
 class ModelError(ArmletError):
@@ -30,13 +30,13 @@ class ModelWarning(UserWarning):
 
 
 class DataWarning(UserWarning):
-    """An array with entries for which there is no result."""
+    """An array, a log or a result that is doubtful, or undefined in some entries."""
 
 
 def visible(text: str) -> str:
     """The text on one line, with unprintable characters escaped.
 
-    Names in a file may contain terminal control sequences or characters that reverse the line.
+    Names in a file may contain terminal control sequences or characters that reverse the text.
     """
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text

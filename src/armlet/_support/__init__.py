@@ -1,1 +1,1 @@
-"""Helpers that any module may use: none knows of robots."""
+"""Helpers that any module may use; they do not depend on robots."""

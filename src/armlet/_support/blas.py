@@ -1,7 +1,7 @@
 """One thread for BLAS: identification multiplies and factorises many small matrices.
 
-The threads of OpenBLAS wait for one another actively. With two of them, on cores that have other
-work, `excite` took up to a hundred times as long as with one: `benchmarks/excitation.py --threads`.
+The threads of OpenBLAS busy-wait for one another. With two threads on cores that have other work,
+`excite` took up to a hundred times as long as with one: `benchmarks/excitation.py --threads`.
 """
 
 from contextlib import ContextDecorator
@@ -10,10 +10,10 @@ from typing import Any
 
 
 class SingleBlasThread(ContextDecorator):
-    """A context, reentrant and for any number of threads, in which BLAS uses one thread.
+    """A reentrant, thread-safe context in which BLAS uses one thread.
 
-    The number of threads is a setting of the whole process. It is restored when the last call
-    that needs one has ended.
+    The number of threads is a setting of the whole process. The old number is restored when the
+    last of all open contexts ends.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class SingleBlasThread(ContextDecorator):
         self._limiter: Any = None
 
     def __enter__(self) -> None:
-        import scipy.linalg  # noqa: F401  SciPy has a BLAS of its own, which is limited if loaded
+        import scipy.linalg  # noqa: F401  loads SciPy's own BLAS, so that it is limited too
         from threadpoolctl import ThreadpoolController
 
         with self._lock:
@@ -37,4 +37,4 @@ class SingleBlasThread(ContextDecorator):
 
 
 single_blas_thread = SingleBlasThread()
-"""For `with`, and as a decorator of functions."""
+"""To be used in a `with` statement or as a decorator."""

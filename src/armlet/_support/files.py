@@ -11,7 +11,7 @@ from typing import IO
 from armlet.errors import ArmletError, clip, quote
 
 MAX_PATH = 4096
-"""The longest path that can name a file."""
+"""The largest length of a path (characters)."""
 
 
 def expand_user(path: str | os.PathLike[str]) -> Path:
@@ -23,17 +23,17 @@ def expand_user(path: str | os.PathLike[str]) -> Path:
 
 
 def shown_path(path: Path) -> str:
-    """The whole path for a message."""
+    """The path for a message, not shortened."""
     return clip(str(path), MAX_PATH)
 
 
 def unwritable(path: Path, reason: object) -> ArmletError:
-    """The error that a file cannot be written."""
+    """The error for a file that cannot be written."""
     return ArmletError(f"{shown_path(path)}: cannot be written: {reason}")
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that no file can be written to, before computing its content."""
+    """Refuse a path that cannot be written; to be called before the content is computed."""
     path = expand_user(path)
     folder = path.absolute().parent
     if "\0" in str(path):
@@ -47,7 +47,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a path that cannot be a folder to write files in, before computing their content."""
+    """Refuse a path that cannot be a writable folder; to be called before files are computed."""
     there = next(x for x in (path.absolute(), *path.absolute().parents) if os.path.lexists(x))
     if not there.is_dir():
         raise unwritable(path, f"{shown_path(there)} is no folder")
@@ -57,11 +57,11 @@ def check_folder(path: Path) -> None:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A binary file that takes the place of `path` when the block ends without an error.
+    """Open a binary file that replaces `path` when the block ends without an error.
 
-    Until then an existing file stays as it is; a link stays a link, to the new content, and
-    permissions are kept. Special files (/dev/stdout, a pipe) and files in a folder that is not
-    writable are written in place.
+    Until then an existing file stays as it is. Permissions are kept, and a link stays a link to
+    the replaced file. Special files (/dev/stdout, a pipe) and files in a read-only folder are
+    written in place.
     """
     path = expand_user(path)
     check_writable(path)
@@ -88,9 +88,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def _is_replaceable(path: Path, target: Path) -> bool:
-    """Whether a path names a regular file, or none yet, in a folder that takes another one.
+    """Whether a path names a regular file, or no file yet, in a writable folder.
 
-    /dev/stdout and /proc/self/fd/1 name what the process has open, even where that is a file.
+    Paths in /dev and /proc, such as /dev/stdout, are not replaced even if they lead to a file.
     """
     own = path.absolute()
     special = own.is_relative_to("/dev") and not own.is_relative_to("/dev/shm")

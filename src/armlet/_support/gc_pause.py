@@ -9,15 +9,15 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 PAUSES: list[None] = []
-"""Has an entry while the collector is off for a pause."""
+"""One entry for each pause in progress."""
 
 
 def without_collections(function: Callable[P, T]) -> Callable[P, T]:
-    """A decorator: the garbage collector is off while the function runs.
+    """Decorate a function so that the garbage collector is off while it runs.
 
-    The collector would look at each new node several times. Use it for functions that build one
-    program and leave no cycles behind. The collector is on again afterwards, even if
-    another thread turned it off meanwhile.
+    The collector would visit each new node several times. Use the decorator for functions that
+    build one program and leave no reference cycles. A collector that was on is turned on again,
+    even if another thread turned it off meanwhile.
     """
 
     @wraps(function)
@@ -37,7 +37,7 @@ def without_collections(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _end_pauses() -> None:
-    """Enable the collector in a forked process, which has no thread that would."""
+    """Enable the collector in a forked process, which has no thread that would end the pause."""
     if PAUSES:
         gc.enable()
         PAUSES.clear()

@@ -6,12 +6,12 @@ from typing import Any, Generic, TypeVar, overload
 T = TypeVar("T")
 
 
-class cached_property(Generic[T]):  # noqa: N801  as functools has it
+class cached_property(Generic[T]):  # noqa: N801  named as in functools
     """A property that is computed on first access, like functools.cached_property.
 
-    That one holds a lock in Python 3.11, the same for all objects: of threads that compile, one at
-    a time would, and a process forked in the meantime would wait for it forever. Here several
-    threads may compute a value at once; all get the one that is stored first.
+    In Python 3.11, the property of functools holds one lock for all objects: threads could compile
+    only one at a time, and a process forked meanwhile would wait for the lock forever. Here several
+    threads may compute a value at once, and all return the value that is stored first.
     """
 
     def __init__(self, function: Callable[[Any], T]) -> None:

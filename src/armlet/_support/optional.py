@@ -1,4 +1,4 @@
-"""Imports of optional packages, with what to install where one is missing."""
+"""Imports of optional packages; the error for a missing package says what to install."""
 
 from importlib import import_module
 from typing import Any
@@ -15,7 +15,7 @@ EXTRAS = {
     "rosbags": "armlet[ros]",
     "trimesh": "armlet[view]",
 }
-"""What to install for a package, where that is not the package itself."""
+"""What pip must install for a package, where it is not the package of the same name."""
 
 
 def require(module: str) -> Any:

@@ -7,11 +7,11 @@ from time import monotonic
 from typing import Any
 
 PATIENCE = 1.0
-"""Seconds after which users want to see how far the work is."""
+"""Seconds after which the progress is shown."""
 
 
 def status(what: str, quick: bool = False) -> AbstractContextManager[Any]:
-    """A context that shows a line on the terminal, unless the work is quick."""
+    """A context that shows the line `what` on the terminal, unless the work is `quick`."""
     if quick or not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
@@ -21,7 +21,7 @@ def status(what: str, quick: bool = False) -> AbstractContextManager[Any]:
 
 @contextmanager
 def advancing(what: str) -> Iterator[Callable[[float], None]]:
-    """A context whose function takes the share done; the terminal shows it after a second."""
+    """A context that yields a function: call it with the share done (0 to 1) to show progress."""
     begun, line = monotonic(), None
     with ExitStack() as stack:
 

@@ -1,7 +1,7 @@
 """Tables in files: text, NumPy, Parquet and MATLAB files are read, CSV, NPZ and Parquet written.
 
 Logs, trajectories and plans of identification are read and written here. Files are written
-atomically, and what a decoder raises on a damaged file becomes an error that names the file.
+atomically, and exceptions of decoders on damaged files become errors that name the file.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from armlet._support.optional import require
 from armlet.errors import ArmletError, DataError, listing, quote
 
 UNNAMED = ""
-"""The name of numbers that have none."""
+"""The name of an array that has no name in its file."""
 METADATA = "metadata"
-"""The array of a NumPy archive that has the metadata, as JSON."""
+"""The name of the array in a NumPy archive that holds the metadata as JSON."""
 Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Table:
-    """The arrays of a file by name, with as many rows each, and what else the file says."""
+    """The arrays of a file by name, with its metadata, and notes and warnings on reading it."""
 
     arrays: Arrays
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """What `write_npz` or `write_parquet` stored beside the arrays."""
+    """The metadata that `write_npz` or `write_parquet` stored with the arrays."""
     repeats: dict[str, str] = field(default_factory=dict)
-    """Columns whose name an earlier column has: that name, by the name they have here."""
+    """Columns renamed since an earlier column has the same name: original names by new names."""
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     is_ended: bool = True
-    """Whether the last line of a text file has an end: otherwise its last number may be cut."""
+    """Whether a text file ends with a line break; otherwise its last number may be cut off."""
 
     @classmethod
     def of_columns(cls, names: Sequence[str], columns: Iterable[NDArray[Any]]) -> Table:
@@ -61,7 +61,7 @@ class Table:
 
 
 def read(path: Path, endings: Sequence[str] | None = None) -> Table:
-    """Read the table in a file, whose name must have one of the endings (by default, any)."""
+    """Read the table in a file whose name ends in one of `endings` (by default, of `READERS`)."""
     expected = READERS if endings is None else endings
     reader = READERS.get(path.suffix.lower())
     if reader is None or path.suffix.lower() not in expected:
@@ -72,7 +72,7 @@ def read(path: Path, endings: Sequence[str] | None = None) -> Table:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn what decoders raise on missing and damaged files into an error that names the file."""
+    """Turn exceptions of decoders on missing or damaged files into errors that name the file."""
     try:
         yield
     except ArmletError:
@@ -91,7 +91,7 @@ def readable(path: Path) -> Iterator[None]:
 def read_text(path: Path) -> Table:
     """Read the columns of a text file, with or without a line of names.
 
-    It is read as UTF-8, else in the code of Western Europe: units may be ° and µ.
+    The encoding is UTF-8, or else Latin-1, since units may be ° and µ.
     """
     try:
         return _read_text(path, "utf-8-sig")
@@ -102,7 +102,7 @@ def read_text(path: Path) -> Table:
 def _read_text(path: Path, encoding: str) -> Table:
     with path.open(encoding=encoding) as file:
         names, separator, skipped = _head(path, file)
-    if names and not skipped:  # and no rows
+    if names and not skipped:  # the file has no rows
         return Table.of_columns(names, [np.zeros(0)] * len(names))
     try:
         with path.open(encoding=encoding) as file:
@@ -128,7 +128,7 @@ def _read_text(path: Path, encoding: str) -> Table:
 
 
 def _head(path: Path, lines: Iterable[str]) -> tuple[list[str], str | None, int]:
-    """The names of the columns, what separates them, and how many lines precede the numbers."""
+    """The names of the columns, the separator, and the number of lines before the numbers."""
     above, texts = "", 0
     for k, line in enumerate(islice(lines, 1000)):
         if not line.strip():
@@ -150,7 +150,7 @@ def _cells(line: str, separator: str | None) -> list[str]:
 
 
 def _with_points(text: str) -> str:
-    """Text with decimal points where it has decimal commas."""
+    """The text with decimal commas replaced by points."""
     return text.replace(",", ".")
 
 
@@ -165,9 +165,9 @@ def _is_number(text: str) -> bool:
 def _table_of_cells(
     path: Path, names: list[str], rows: dict[int, list[str]], is_ended: bool
 ) -> Table:
-    """The columns of a file with text or nothing in some cells, from its rows by line.
+    """The table of a file in which some cells are text or empty, from its rows by line number.
 
-    A last line that is cut off is left out.
+    A last line that is cut off is left out, with a warning.
     """
     width = len(names) or len(next(iter(rows.values())))
     last = max(rows)
@@ -205,7 +205,7 @@ def _table_of_cells(
 
 
 def _dates(cells: list[str]) -> NDArray[Any] | None:
-    """Dates and times of day in nanoseconds, if the text is that."""
+    """The cells as dates and times in nanoseconds, or None unless all are dates in one zone."""
     zone = re.compile(r"(?:Z|[+-]\d\d:?\d\d)?$")
     without_zone = [zone.sub("", cell, count=1) for cell in cells]
     if len({cell[len(x) :] for cell, x in zip(cells, without_zone, strict=True)}) > 1:
@@ -230,7 +230,7 @@ def write_csv(path: str | Path, columns: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_npy(path: Path) -> Table:
-    """Read the array of a NumPy file; one with named fields has columns."""
+    """Read the array of a NumPy file; named fields of a structured array become columns."""
     with path.open("rb") as raw:
         array = np.load(raw, allow_pickle=False)
     if array.dtype.names:
@@ -239,7 +239,7 @@ def read_npy(path: Path) -> Table:
 
 
 def read_npz(path: Path) -> Table:
-    """Read the arrays of a NumPy archive, all of whose checksums are verified."""
+    """Read the arrays of a NumPy archive, and verify their checksums."""
     arrays: Arrays = {}
     with zipfile.ZipFile(path) as archive:
         for file in archive.namelist():
@@ -264,7 +264,7 @@ def write_npz(
 
 
 def read_parquet(path: Path) -> Table:
-    """Read the columns of a Parquet file; a column of lists of equal length is an array.
+    """Read the columns of a Parquet file; a column of lists of equal length becomes one array.
 
     Checksums are verified where the file has them.
     """

@@ -1,7 +1,7 @@
-"""Checks of what users pass: each returns the value as the caller needs it, or raises.
+"""Checks of arguments: each function returns the value in the type the caller needs, or raises.
 
-All messages have one form: `NAME is VALUE: expected WHAT`. The bounds of numbers are `low` and
-`high`, which are allowed themselves, and `above` and `below`, which are not.
+All messages have one form: `NAME is VALUE: expected WHAT`. Numbers may have the bounds `low` and
+`high` (inclusive), and `above` and `below` (exclusive).
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from armlet.errors import ArmletError, DataError, listing, quote
 MAX_SIZE = 1e50
 """Larger constants are refused: they are not physical, and their products overflow."""
 NUMERIC = "biufO"
-"""The kinds of NumPy dtypes that are converted: booleans, numbers, and objects that are numbers."""
+"""The kinds of NumPy dtypes that are converted: booleans, real numbers, and objects."""
 BOUNDS: dict[str, tuple[Callable[[Any, float], Any], str]] = {
     "low": (operator.ge, "{:g} or more"),
     "above": (operator.gt, "more than {:g}"),
     "high": (operator.le, "{:g} or less"),
     "below": (operator.lt, "less than {:g}"),
 }
-"""What each bound compares, and how a message says it."""
+"""The comparison that each bound makes, and its words in messages."""
 Checked = TypeVar("Checked")
 
 
 def number(value: Any, name: str, expected: str = "a number", **bounds: float) -> float:
-    """A finite number within bounds; `expected` may say its meaning and unit, as "a time in s"."""
+    """The value as a finite float within `bounds`; `expected` describes it, as "a time in s"."""
     result = _numbers(value)
     x = np.nan if result is None or result.shape else float(result)
     if not math.isfinite(x) or not _within(x, bounds):
@@ -41,7 +41,7 @@ def number(value: Any, name: str, expected: str = "a number", **bounds: float) -
 
 
 def integer(value: Any, name: str, expected: str = "a whole number", **bounds: int) -> int:
-    """A whole number within bounds."""
+    """The value as an int within `bounds`."""
     if not isinstance(value, int | np.integer) or not _within(value, bounds):
         raise DataError(f"{name} is {quote(value)}: expected {expected}{_words(bounds)}")
     return int(value)
@@ -55,10 +55,10 @@ def array(
     finite: bool = True,
     **bounds: float,
 ) -> NDArray[np.float64]:
-    """An array of real numbers, of one of the shapes, or of any if none is given.
+    """The value as an array of real numbers with one of `shapes`, or of any shape by default.
 
-    A shape has numbers, and letters for axes of any length: `("N", 3)`. `expected` replaces the
-    shapes in messages.
+    A shape has numbers, and letters for axes of any length: `("N", 3)`. In messages, `expected`
+    replaces the shapes.
     """
     result = _numbers(value)
     if result is None or (shapes and not any(_fits(result.shape, shape) for shape in shapes)):
@@ -73,7 +73,7 @@ def array(
 
 
 def scalars(values: Any, name: str, expected: str, *shapes: tuple[int, ...]) -> NDArray[Any]:
-    """An array of a robot's constants, of one of the shapes: numbers, symbols or traced values.
+    """The constants of a robot (numbers, symbols or traced values) as an array of one of `shapes`.
 
     Numbers must be finite and below `MAX_SIZE`.
     """
@@ -96,7 +96,7 @@ def scalars(values: Any, name: str, expected: str, *shapes: tuple[int, ...]) -> 
 def one_of(
     value: Any, name: str, choices: Iterable[Checked], error: type[ArmletError] = DataError
 ) -> Checked:
-    """The one of the choices that the value is equal to."""
+    """Return the choice that equals the value and has the same type."""
     options = [*choices]
     for option in options:
         if type(option) is type(value) and option == value:
@@ -105,14 +105,14 @@ def one_of(
 
 
 def instance(value: Any, name: str, kind: type[Checked], expected: str) -> Checked:
-    """The value, if it is of a type."""
+    """Return the value if it is an instance of `kind`, else raise."""
     if not isinstance(value, kind):
         raise DataError(f"{name} is {quote(value)}: expected {expected}")
     return value
 
 
 def suffix(path: Path, name: str, choices: Iterable[str]) -> str:
-    """The suffix of a file's name, if it is one of the choices."""
+    """Return the suffix of a file's name if it is one of `choices`, else raise."""
     options = [*choices]
     if path.suffix not in options:
         raise DataError(f"{name} ends in {quote(path.suffix)}: expected {', '.join(options)}")
@@ -137,7 +137,7 @@ def _within(x: Any, bounds: dict[str, Any]) -> bool:
 
 
 def _words(bounds: dict[str, Any]) -> str:
-    """The bounds as they follow what is expected."""
+    """The bounds in words, to follow `expected` in a message."""
     if bounds.keys() == {"low", "high"}:
         return f" from {bounds['low']:g} to {bounds['high']:g}"
     return "".join(f", {BOUNDS[side][1].format(bound)}" for side, bound in bounds.items())

@@ -1,4 +1,4 @@
-"""A robot as a file describes it: its links and joints, checks, and how a robot is made of it."""
+"""Robots as files describe them: links and joints, checks, and conversion to `RobotModel`."""
 
 from armlet.description.assembly import assemble, describe
 from armlet.description.description import (

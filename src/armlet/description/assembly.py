@@ -1,4 +1,4 @@
-"""From a description to the robot in canonical frames, and back."""
+"""Conversion of a description to a robot in canonical frames, and back."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ def assemble(
     lock: Mapping[str, float] | None = None,
     tolerance: float = TOLERANCE,
 ) -> RobotModel:
-    """The robot of a description, in canonical frames; bodies on fixed joints are merged."""
+    """Return the robot in canonical frames; links on fixed or locked joints merge into parents."""
     links = {link.name: link for link in description.links}
     locked, followers = resolve_ties(description.ties, description.joints, lock or {})
     joints = _lock(description, locked)
@@ -136,7 +136,7 @@ def _base_link(description: Description, joints: Sequence[Connection]) -> str:
 
 
 def _loop_error(joints: Sequence[Connection], where: str, start: str = "") -> ModelError:
-    """The error of joints of which each is carried by another one."""
+    """The error for joints that form a loop, with the links of the loop."""
     parent = {joint.child: joint.parent for joint in joints}
     path: dict[str, None] = {}
     name = joints[0].child
@@ -158,7 +158,7 @@ def _parents_first(
     carried = defaultdict(list)
     for k, joint in enumerate(joints):
         carried[joint.parent].append(k)
-    ready = carried.pop(base, [])  # a heap: the first in the file comes first
+    ready = carried.pop(base, [])  # a heap of indices, in the order of the file
     ordered: list[Connection] = []
     while ready:
         joint = joints[heappop(ready)]
@@ -222,7 +222,7 @@ def describe(robot: RobotModel) -> Description:
 
 
 def _link(robot: RobotModel, i: int, own: Pose) -> Link:
-    """Body i as a link in the file's frame; `own` is the pose of that in the canonical frame."""
+    """Body i as a link in the file's frame, whose pose in the canonical frame is `own`."""
     m, c, J = robot.m[i], robot.c[i].astype(float), robot.J[i].astype(float)
     if not m and np.any(c):
         raise ModelError(

@@ -1,4 +1,4 @@
-"""Checks of a description before a robot is assembled from it, and of that robot."""
+"""Checks of a description, and of the robot that is assembled from it."""
 
 import shlex
 from collections.abc import Iterable, Sequence
@@ -18,9 +18,9 @@ MOVING = ("revolute", "continuous", "prismatic")
 """The kinds of joint that have a coordinate."""
 JOINT_TYPES = (*MOVING, "fixed")
 WORLDS = ("world", "universe")
-"""Names of a base to which a file fixes its robot."""
+"""Names of the base in files that fix the robot to the world."""
 MIN_FLOATING_MASS, MIN_BRANCHES = 1.0, 4
-"""From which mass (kg) and number of branches on a base a robot looks like a floating one."""
+"""The least mass (kg) of a robot, and branches on its base, that suggest a floating base."""
 UNSUPPORTED_JOINTS = {
     "floating": "six freedoms",
     "planar": "three freedoms",
@@ -31,13 +31,13 @@ UNSUPPORTED_JOINTS = {
     "screw": "a turn tied to a slide",
     "gearbox": "a turn tied to another",
 }
-"""Other kinds of joint that files have, and why armlet has none; they may be fixed on loading."""
+"""Joint kinds in files that armlet does not support, and why; `lock` can fix them at zero."""
 INERTIA_TOLERANCE = 1e-9
-"""The relative error up to which an inertia is accepted without a warning."""
+"""The relative error allowed in the symmetry and the triangle inequality of an inertia."""
 
 
 def check(description: Description, problems: Problems) -> None:
-    """Add what is invalid to the errors, and what is physically doubtful to the warnings."""
+    """Check a description: add errors, and warnings of doubtful physics, to `problems`."""
     where = description.where
     links = {link.name for link in description.links}
     names = listing(sorted(links))
@@ -82,7 +82,7 @@ def check(description: Description, problems: Problems) -> None:
 
 
 def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
-    """Refuse names that are missing or repeated; each is given with its file and line."""
+    """Refuse missing and repeated names; `named` has pairs of a name and its file and line."""
     seen: set[str] = set()
     for name, where in named:
         if not name:
@@ -93,7 +93,7 @@ def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
 
 
 def check_finite(numbers: Any, subject: str) -> None:
-    """Refuse numbers that are not finite, or so large that products of them overflow."""
+    """Refuse numbers that are not finite, or so large that their products overflow."""
     array = np.asarray(numbers, float)
     if not (np.abs(array) < MAX_SIZE).all():
         raise ModelError(
@@ -199,7 +199,7 @@ def _check_link(link: Link, subject: str, problems: Problems) -> None:
 
 
 def check_tips(robot: RobotModel, problems: Problems) -> None:
-    """Warn of joints that move nothing but links without mass, on a robot with masses."""
+    """Warn of joints that move no mass, inertia or rotor, unless all links are massless."""
     weighs = [robot.m[i] > 0 or np.any(robot.J[i] != 0) for i in range(robot.nb)]
     if not any(weighs):
         return
@@ -222,7 +222,7 @@ def check_tips(robot: RobotModel, problems: Problems) -> None:
 def note_fixed_base(description: Description, robot: RobotModel, problems: Problems) -> None:
     """Note a base with mass that looks like the body of a robot on legs, wheels or rotors.
 
-    Hands, lighter than a kilogram, and files that name the world or have a joint to it do not.
+    Light robots, such as hands, a base that is the world, and floating joints give no note.
     """
     kinds = {joint.kind for joint in description.joints}
     is_light = not robot.base_mass or robot.base_mass + sum(robot.m) < MIN_FLOATING_MASS
@@ -243,7 +243,7 @@ def note_fixed_base(description: Description, robot: RobotModel, problems: Probl
 
 
 def lock_at_zero(names: Sequence[str]) -> str:
-    """How to lock joints on loading, in Python and on the command line."""
+    """The options that lock joints at zero on loading, in Python and on the command line."""
     entries = listing([f"{quote(name)}: 0" for name in names])
     flags = listing([f"--lock {shlex.quote(f'{name}=0')}" for name in names], " ")
     return f"lock={{{entries}}} (on the command line {flags})"

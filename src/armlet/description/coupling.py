@@ -1,4 +1,4 @@
-"""Joints that other joints move: ties in files, and the couplings of a robot made of these."""
+"""Coupled joints: the ties in files, and the couplings of a robot, computed from the ties."""
 
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 class Follower(NamedTuple):
-    """The leader of a joint by name, and the joint's position as a function of the leader's."""
+    """The name of a joint's leader, and the joint's position as a function of the leader's."""
 
     leader: str
     line: Line
@@ -40,9 +40,9 @@ class Follower(NamedTuple):
 def apply_mimic(
     description: Description, lock: Mapping[str, float], mimic: str
 ) -> tuple[Description, dict[str, float]]:
-    """The description with the ties that couple joints, and the joints to lock with their values.
+    """Return the description with or without its ties, and the values of the joints to lock.
 
-    "lock" locks each joint that mimics another as if that one were locked, at zero by default.
+    "lock" locks each follower where it is when its leader is at its locked value, or else at 0.
     """
     values = dict(lock)
     if one_of(mimic, "mimic", MIMIC, ModelError) == "couple":
@@ -55,7 +55,7 @@ def apply_mimic(
 
 
 def _value(name: str, description: Description, lock: Mapping[str, float]) -> float:
-    """The value of a joint that follows a leader, which may follow another one."""
+    """The value of a joint that follows a chain of leaders, the last at its locked value or 0."""
     tie_of = {tie.joint: tie for tie in description.ties}
     at_start = {joint.name: joint.at_start for joint in description.joints}
     path: dict[str, Tie] = {}
@@ -69,7 +69,7 @@ def _value(name: str, description: Description, lock: Mapping[str, float]) -> fl
 
 
 def drop_lost_leaders(description: Description, problems: Problems) -> Description:
-    """The description without mimics of joints that do not exist, which are errors if `strict`."""
+    """Remove ties whose leader is missing; `strict` keeps them, and `resolve_ties` refuses them."""
     names = {joint.name for joint in description.joints}
     lost = [tie for tie in description.ties if not tie.mutual and tie.leader not in names]
     if problems.strict or not lost:
@@ -84,9 +84,9 @@ def drop_lost_leaders(description: Description, problems: Problems) -> Descripti
 def resolve_ties(
     ties: Sequence[Tie], joints: Sequence[Connection], lock: Mapping[str, float]
 ) -> tuple[dict[str, float], dict[str, Follower]]:
-    """The values of all joints that are locked, and the leader of each joint that follows one.
+    """Return the values of all locked joints, and the `Follower` of each joint with a leader.
 
-    A joint that is locked holds all that are tied with it; one tied to a fixed joint is locked.
+    Locking a joint locks all joints tied to it. A joint tied to a fixed joint is locked too.
     """
     fixed = {joint.name: joint.kind == "fixed" for joint in joints}
     at_start = {joint.name: joint.at_start for joint in joints}
@@ -134,7 +134,7 @@ def resolve_ties(
 
 
 def _line(tie: Tie, at_start: Mapping[str, float]) -> Line:
-    """The joint's q as a linear function of its leader's; other polynomials are refused."""
+    """The joint's q as a linear function of its leader's q; refuse polynomials of higher degree."""
     if any(tie.coefficients[2:]):
         polynomial = " ".join(f"{x:g}" for x in tie.coefficients[:5])
         raise ModelError(
@@ -150,7 +150,7 @@ def _line(tie: Tie, at_start: Mapping[str, float]) -> Line:
 def _reached(
     start: str, neighbours: Mapping[str, Sequence[tuple[str, Line]]], locked: Container[str]
 ) -> dict[str, Follower]:
-    """The joints that move with a joint, and how; locked ones are left out."""
+    """The joints that follow `start`, directly or through other joints; not those in `locked`."""
     lines = {start: Line()}
     front = [start]
     while front:
@@ -164,19 +164,19 @@ def _reached(
 
 
 def couplings(names: Sequence[str], followers: Mapping[str, Follower]) -> tuple[Coupling, ...]:
-    """The coupling of each joint; none if no joint follows another."""
+    """The coupling of each joint, or an empty tuple if no joint follows another."""
     if not followers:
         return ()
     index = {name: i for i, name in enumerate(names)}
     lines = [followers.get(name, Follower(name, Line())) for name in names]
-    return tuple(  # folding removes products with an exact one
+    return tuple(  # folding removes products with an integer 1
         Coupling(index[leader], *(int(x) if x == int(x) else x for x in line))
         for leader, line in lines
     )
 
 
 def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:
-    """The ties among some joints of a robot; the first leads if their leader is not one."""
+    """The ties among `joints`; if a group's leader is not in `joints`, its first joint leads."""
     ties, chosen = [], set(joints)
     groups: dict[int, list[int]] = defaultdict(list)
     for i in joints if robot.couplings else ():
@@ -193,13 +193,13 @@ def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:
 
 
 def mimic_tie(joint: str, leader: str, factor: float, offset: float, where: str) -> Tie:
-    """The tie of a joint that mimics another: factor times its position, plus the offset."""
+    """The tie that makes the position of `joint` factor times that of `leader`, plus offset."""
     statement = f"joint {quote(joint)} mimics joint {quote(leader)}"
     return Tie(joint, leader, (offset, factor), statement, where)
 
 
 def note_contrary_limits(robot: RobotModel, problems: Problems) -> None:
-    """Note if joints cannot follow their leader anywhere within their own limits."""
+    """Note followers whose limits leave their leader no range; these limits are not used."""
     for i in robot._leaders if robot.couplings else ():
         _, contrary = common_limits(robot.joints[i].limits, robot._followers(i))
         if contrary:

@@ -1,4 +1,4 @@
-"""A robot as files describe it; every reader returns one, every writer starts from one."""
+"""Robots as files describe them: readers return a `Description`, writers start from one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,15 +20,15 @@ class Mesh:
     pose: Pose = IDENTITY_POSE
     scale: tuple[float, ...] = (1.0, 1.0, 1.0)
     path: str = field(default="", compare=False)
-    """Where the file was found on this machine, if it was."""
+    """The path of the file on this machine, or an empty string if the file is missing."""
 
 
 @dataclass(frozen=True)
 class Solid:
     """A visual primitive: its kind, its size in m, its pose in the link's frame.
 
-    The size is that of URDF: three sides of a box, the radius of a sphere, radius and length of
-    a cylinder or, without its round ends, of a capsule; three half axes of an ellipsoid.
+    The size is, as in URDF: three sides of a box; the radius of a sphere; radius and length of a
+    cylinder or a capsule (without its round ends); and three half axes of an ellipsoid.
     """
 
     kind: str
@@ -48,15 +48,15 @@ class Link:
     where: str = ""
     """File and line, for messages: 'arm.urdf, line 12'."""
     as_published: bool = False
-    """Whether a doubtful inertia is known to be as published, which suppresses the warning."""
+    """Whether the inertia is as the source publishes it: a doubtful one then gives no warning."""
     compensation: Compensation = field(default_factory=Compensation)
-    """The part whose weight is compensated, in the link's frame."""
+    """Mass and first moment of the part whose weight is compensated, in the link's frame."""
     solids: tuple[Solid, ...] = ()
 
 
 @dataclass(frozen=True)
 class Connection:
-    """A joint between two links: pose of the child's frame at q = 0, and the axis in that frame."""
+    """A joint between two links: the child's pose at q = 0, and the axis in the child's frame."""
 
     name: str
     kind: str
@@ -71,16 +71,16 @@ class Connection:
     spring: Spring = field(default_factory=Spring)
     where: str = ""
     at_start: float = 0.0
-    """The value of q in the pose that the file draws."""
+    """The value of q in the reference pose of the file, such as qpos0 of MuJoCo."""
 
 
 def fixed(name: str, parent: str, pose: Pose, where: str = "") -> Connection:
-    """A fixed joint that puts a link on its parent."""
+    """A fixed joint from `parent` to the link `name`."""
     return Connection(f"{name}_fixed", "fixed", parent, name, pose, where=where)
 
 
 class Tie(NamedTuple):
-    """A joint that a leader moves: its q is a polynomial of the leader's, both from the start."""
+    """A joint that follows a leader: q - at_start is a polynomial of the leader's q - at_start."""
 
     joint: str
     leader: str
@@ -88,10 +88,10 @@ class Tie(NamedTuple):
     statement: str
     where: str
     mutual: bool = False
-    """Whether the joint holds the leader too."""
+    """Whether the tie also holds the leader: mimic="lock" then locks both joints."""
 
     def value(self, leader: float, at_start: Mapping[str, float]) -> float:
-        """The joint's q while its leader is at a value."""
+        """The joint's q when the q of its leader is `leader`."""
         moved = leader - at_start.get(self.leader, 0.0)
         return at_start[self.joint] + float(Polynomial(self.coefficients)(moved))
 
@@ -100,7 +100,7 @@ class PassiveForce(NamedTuple):
     """A passive force in a file that armlet does not model."""
 
     kind: str
-    """What forces like it are called."""
+    """The name of such forces in messages, in the plural."""
     subject: str
     statement: str
     where: str
@@ -120,7 +120,7 @@ class Description:
     ties: tuple[Tie, ...] = ()
     not_modelled: tuple[PassiveForce, ...] = ()
     keyframes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Named values of the joints, by joint name."""
+    """For each keyframe, by name, the joint positions by joint name."""
     folder: str = ""
-    """Where the file is, and the meshes that it names."""
+    """The folder of the file, in which the viewer looks for its meshes."""
     notes: tuple[str, ...] = ()

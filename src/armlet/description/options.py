@@ -21,7 +21,7 @@ PASSIVE: tuple[Passive, ...] = get_args(Passive)
 def fix_unsupported(
     description: Description, lock: Mapping[str, float]
 ) -> tuple[Description, dict[str, float]]:
-    """The description with the unsupported joints fixed that `lock` names, and the other locks."""
+    """Fix unsupported joints that are locked at 0; return the description and the other locks."""
     zero = {name for name, value in lock.items() if value == 0}
     fixed = {j.name for j in description.joints if j.kind in UNSUPPORTED_JOINTS and j.name in zero}
     joints = (replace(j, kind="fixed") if j.name in fixed else j for j in description.joints)
@@ -30,7 +30,7 @@ def fix_unsupported(
 
 
 def apply_passive(description: Description, passive: str, problems: Problems) -> Description:
-    """The description with its passive forces, or without those beyond damping and friction."""
+    """Report unsupported passive forces ("read"), or keep only damping and friction ("ignore")."""
     forces = description.not_modelled
     if passive == "read" and forces:
         them = "it" if len(forces) == 1 else "them"
@@ -84,7 +84,7 @@ def warn_of_passive(robot: RobotModel) -> None:
 def reorder(
     description: Description, locked: Collection[str], order: str | Sequence[str]
 ) -> Description:
-    """The description with its joints in another order; joints that are locked count as fixed."""
+    """Return the description with its joints in `order`; joints in `locked` count as fixed."""
     if order == "file":
         return description
     names = [joint.name for joint in _depth_first(description)]
@@ -97,7 +97,7 @@ def reorder(
 
 
 def _depth_first(description: Description) -> list[Connection]:
-    """The joints from the base outwards, each followed by all it carries, siblings by name."""
+    """The joints from base to tips, each followed by all that it carries; siblings by name."""
     carried = defaultdict(list)
     for joint in sorted(description.joints, key=lambda j: j.name.encode(), reverse=True):
         carried[joint.parent].append(joint)
@@ -115,7 +115,7 @@ def _depth_first(description: Description) -> list[Connection]:
 def _check_order(
     order: str | Sequence[str], names: Sequence[str], description: Description
 ) -> list[str]:
-    """The user's order, refused unless it has the names of the moving joints, parents first."""
+    """Return `order` as a list; refuse it unless it names all moving joints, parents first."""
     ordered = [] if isinstance(order, str) or not isinstance(order, Sequence) else [*order]
     if sorted(map(str, ordered)) != sorted(names) or isinstance(order, str):
         raise ModelError(

@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from armlet.errors import ModelError, ModelWarning, listing
 
 MAX_PROBLEMS = 20
-"""The most problems that a message lists; those of one plural count as one."""
+"""The most problems that a message lists; problems with the same plural count as one."""
 
 
 Problem = tuple[str, str, str]
-"""A message, what several such problems have in common ("links have no mass"), and a name."""
+"""A message, its plural form ("links have no mass"), and the name of the link or joint."""
 
 
 class Problems:
-    """Collects the errors and warnings of a description; notes are no errors even if `strict`."""
+    """Collects errors, warnings and notes; `strict` turns warnings, but not notes, into errors."""
 
     def __init__(self, where: str, strict: bool = False) -> None:
         self.where = where
@@ -25,7 +25,7 @@ class Problems:
         self.warnings: list[Problem] = []
 
     def error(self, message: str, plural: str = "", name: str = "") -> None:
-        """Add an error; those with the same plural become one message."""
+        """Add an error; errors with the same plural become one message."""
         self.errors.append((message, plural, name))
 
     def warn(self, message: str, plural: str = "", name: str = "") -> None:
@@ -33,19 +33,19 @@ class Problems:
         (self.errors if self.strict else self.warnings).append((message, plural, name))
 
     def note(self, message: str) -> None:
-        """Add a warning that is none of the file's faults, also if `strict`."""
+        """Add a warning that is no error even if `strict`, since the file is not at fault."""
         self.warnings.append((message, "", ""))
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Catch a ModelError that is raised inside, and add it to the errors."""
+        """Catch a ModelError that the block raises, and add it to the errors."""
         try:
             yield
         except ModelError as error:
             self.error(str(error))
 
     def report(self, stacklevel: int) -> None:
-        """Raise all errors as one ModelError; without any, issue the warnings."""
+        """Raise all errors as one ModelError; if there are no errors, issue the warnings."""
         if self.errors:
             raise ModelError(self._text(self._lines(self.errors)))
         pending, self.warnings = self.warnings, []
@@ -53,7 +53,7 @@ class Problems:
             warnings.warn(line, ModelWarning, stacklevel=stacklevel + 1)
 
     def _lines(self, problems: Iterable[Problem]) -> list[str]:
-        """The messages, one for all problems with the same plural, in the order of the file."""
+        """The messages in the order of the problems; those with the same plural are one message."""
         groups: defaultdict[str, list[Problem]] = defaultdict(list)
         for problem in problems:
             message, plural, _ = problem

@@ -19,15 +19,15 @@ ANGLES = ("gamma", "alpha", "beta", "theta")
 NEAR = 1e-5
 """The largest distance of a rounded angle from a multiple of a quarter turn (rad)."""
 DECIMALS = range(2, 10)
-"""An angle with at most this many decimals may be further off: 1.57, 3.142."""
+"""The numbers of decimals at which a rounded angle may be off by more than `NEAR`: 3.142."""
 SAME = 1e-13
-"""The rounding error from the file to the canonical frames (rad)."""
+"""The largest rounding error in the conversion to canonical frames (rad)."""
 
 
 def warn_of_rounded_angles(
     robot: RobotModel, description: Description, lock: Mapping[str, float], stacklevel: int
 ) -> None:
-    """Warn if angles look rounded, with the cost and the tolerance that makes them exact."""
+    """Warn of angles that look rounded, with their cost and the tolerance that makes them exact."""
     angles = [getattr(row, key) for row in robot.dh for key in ANGLES]
     off = [away for x in angles if (away := _away_if_rounded(x))]
     if not off:
@@ -49,8 +49,8 @@ def warn_of_rounded_angles(
 def with_exact_angles(robot: Model) -> tuple[Model, float]:
     """The robot with its rounded angles made exact, and the sum of their errors (rad).
 
-    An angle, and the direction of gravity, that is off by rounding shifts axes by that much of the
-    arm's size at most: lengths below the sum are zero then, too.
+    The direction of gravity is made exact too. Rounded angles shift axes by at most the sum of
+    errors times the sum of all lengths: lengths below this bound become zero.
     """
     if robot.symbols:
         return robot, 0.0
@@ -74,13 +74,13 @@ def with_exact_angles(robot: Model) -> tuple[Model, float]:
 
 
 def _rounding(angle: float) -> float:
-    """The rounding error of an angle of the file, which may be what is missing to a half turn."""
+    """The rounding error of an angle, or of its complement to a quarter turn or a half turn."""
     x = abs(angle)
     return max(map(_away_if_rounded, (x, abs(QUARTER - x), abs(2 * QUARTER - x))))
 
 
 def _away_if_rounded(angle: float) -> float:
-    """The distance of an angle from the quarter turn it was rounded from, or 0 if it was not."""
+    """The distance of a rounded angle from its multiple of a quarter turn; 0 for other angles."""
     k = round(angle / QUARTER)
     away = abs(angle - k * QUARTER)
     written = any(abs(angle - round(k * QUARTER, digits)) <= SAME for digits in DECIMALS)

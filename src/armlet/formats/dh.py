@@ -1,4 +1,4 @@
-"""Serial arms from tables of Denavit-Hartenberg parameters, of numbers or of symbols."""
+"""Serial arms from tables of Denavit-Hartenberg parameters, as numbers or as symbols."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,14 +24,14 @@ from armlet.scalar import Scalar, Symbol, Vector, is_zero
 EARTH = (0.0, 0.0, -9.81)
 JOINT_LETTERS = {"R": "revolute", "P": "prismatic"}
 FROM_USER = 3
-"""How far the user's call of `Robot.from_dh` is from `from_dh`, for warnings."""
+"""The `stacklevel` in `from_dh` of warnings that point to the user's call of `Robot.from_dh`."""
 NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
 NUMBERS = {"pi", "inf", "infinity", "nan"}
-"""Words that mean a number to their writer."""
+"""Words that mean a number, and so cannot name a constant."""
 OWN = re.compile(
     rf"(gamma|alpha|beta|theta|[abd]|{'|'.join(PHI + Drive._fields + Spring._fields)})\d+|g[xyz]"
 )
-"""The names that armlet itself gives to constants."""
+"""Matches the names that armlet itself gives to constants."""
 
 
 def from_dh(
@@ -99,7 +99,7 @@ def _link(name: str, body: Any, subject: str) -> Link:
 
 
 def real_numbers(values: Any, shape: int | tuple[int, ...], subject: str, wanted: str) -> Vector:
-    """The numbers as floats in a shape; strings are refused, which NumPy would parse."""
+    """The values as floats in `shape`; refuse strings, which NumPy would parse."""
     try:
         numbers = np.array(values)
         if numbers.dtype.kind in "SUc":
@@ -123,7 +123,7 @@ def dh_row(row: Any, subject: str) -> Vector:
 
 
 def check_angles(angles: Mapping[str, Scalar], subject: str) -> None:
-    """Refuse angles that are degrees by mistake; symbols may be any."""
+    """Refuse angles above a turn, which may be degrees by mistake; symbols are not checked."""
     for name, angle in angles.items():
         if not isinstance(angle, str) and abs(angle) > 2 * pi + 1e-9:
             raise ModelError(
@@ -144,11 +144,11 @@ def check_convention(convention: str, subject: str) -> None:
 def dh_connection(
     row: Sequence[float], convention: str, kind: str, name: str, parent: str, child: str
 ) -> Connection:
-    """The joint of a DH row; q adds to theta or to d.
+    """The joint of a DH row; q is added to theta (revolute) or to d (prismatic).
 
-    In the modified convention the frame is Rx(alpha) Tx(a) Rz(theta) Tz(d) and the joint's axis
-    is its z. In the standard one it is Rz(theta) Tz(d) Tx(a) Rx(alpha) and the axis is the
-    parent's z.
+    In the modified convention the child's pose is Rx(alpha) Tx(a) Rz(theta) Tz(d), and the joint
+    axis is the child's z axis. In the standard convention the pose is Rz(theta) Tz(d) Tx(a)
+    Rx(alpha), and the joint axis is the parent's z axis.
     """
     alpha, a, d, theta = row
     about_x = Pose(axis_rotation(0, alpha), np.array([a, 0.0, 0.0]))
@@ -161,7 +161,7 @@ def dh_connection(
 
 
 def has_symbols(values: Any) -> bool:
-    """Whether nested sequences have a name of a constant in them."""
+    """Whether nested sequences contain the name of a constant."""
     if isinstance(values, str):
         return NAME.fullmatch(values) is not None and values.lower() not in NUMBERS
     plain = values.tolist() if isinstance(values, np.ndarray) else values
@@ -178,9 +178,9 @@ def symbolic_arm(
     names: tuple[str, Sequence[str], Sequence[str]] | None = None,
     labels: Sequence[str] = (),
 ) -> RobotModel:
-    """The serial arm of a modified DH table with names of constants.
+    """The serial arm of a modified DH table that contains names of constants.
 
-    `names` are those of the base, of the joints and of their links.
+    `names` has the names of the base, of the joints and of their links; `labels` is for messages.
     """
     if convention != "modified":
         raise ModelError(
@@ -233,7 +233,7 @@ def _row(row: Any, subject: str) -> DHRow:
 
 
 def _parameters(body: Any, label: str) -> list[Scalar]:
-    """The ten parameters of a body, given as they are or by mass, centre of mass and inertia."""
+    """The ten parameters of a body: `body` has them, or mass, centre of mass and inertia."""
     subject = f"the inertia of {label}"
     if len(body) == 10:
         return _scalars(body, 10, subject, f"ten numbers or names, {' '.join(PHI)}")
@@ -273,7 +273,7 @@ def _scalars(values: Any, n: int, subject: str, wanted: str) -> list[Scalar]:
 
 
 def general_arm(joints: str) -> RobotModel:
-    """The general serial manipulator, on which the literature counts: every constant a symbol."""
+    """The general serial manipulator of operation counts in papers: all constants are symbols."""
     if not re.fullmatch("[RP]+", str(joints)):
         raise ModelError(f"joints is {quote(joints)}: expected letters R and P, such as 'RRPRRR'")
     numbered = [(i + 1, letter) for i, letter in enumerate(joints)]

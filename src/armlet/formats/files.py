@@ -1,4 +1,4 @@
-"""Reading the files of a robot, and the folders that they may be in."""
+"""Reading of the files of a robot, from the folders that are allowed."""
 
 import os
 import re
@@ -14,21 +14,21 @@ from armlet.description import Description
 from armlet.errors import ModelError, clip, listing, quote
 
 MAX_BYTES = 32 * 2**20
-"""The most bytes of a file, and characters of what xacro expands."""
+"""The most bytes of a file, and the most characters of an expanded xacro file."""
 SCHEME = re.compile("([A-Za-z][A-Za-z0-9+.-]+)://+(.*)", re.DOTALL)
 """A scheme such as package:// and what follows it."""
 MARKS = {"package": "package.xml", "model": "model.config"}
-"""The file that every folder of a package has, by the scheme that refers to one."""
+"""The file that marks the folder of a package, by the scheme of URIs (package://, model://)."""
 NAME = re.compile(rb"<name>([^<]*)</name>")
 MAX_MESH_BYTES = 64 * 2**20
 MAX_ALL_MESHES = 512 * 2**20
 MAX_FOLDERS = 20_000
-"""How many of the folders below those named by the user are looked at for a package."""
+"""The most folders, below those named by the user, that are searched for a package."""
 CURE = "name its folder by folders=[...] (on the command line --folders)"
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file of a model, at most MAX_BYTES."""
+    """Read a file of a model; refuse a file of more than `MAX_BYTES`."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -46,11 +46,11 @@ def read_bytes(path: Path) -> bytes:
 
 
 class Folders:
-    """The folders that files named by a model are read from.
+    """The folders from which the files that a model refers to are read.
 
-    A name is looked up in the model's own folder first, then in those named by the user, in their
-    order. What is found must lie in one of these, or in the ROS package or Gazebo model that the
-    model's own folder is a part of; nothing else is read, by whatever path or link.
+    A name is looked up in the model's own folder first, then in the folders named by the user, in
+    their order. The file must lie in one of these folders, or in the ROS package or Gazebo model
+    that contains the model's own folder: paths and links to other places are refused.
     """
 
     def __init__(self, own: Path, named: Sequence[str | Path] = ()) -> None:
@@ -63,10 +63,10 @@ class Folders:
         self.allowed = [*self.roots, *_package_around(self.own)]
         self.packages: dict[tuple[str, str], Path | None] = {}
         self.left = {"text": MAX_BYTES, "mesh": MAX_ALL_MESHES}
-        """How many more bytes are read of files of each kind."""
+        """The number of bytes that may still be read, by the kind of file."""
 
     def file(self, name: str, where: str) -> Path:
-        """The existing file that a model calls by a name; `where` has that name, for messages."""
+        """Find the file that a model refers to by `name`; `where` is the line of the reference."""
         if not name or "\0" in name or len(name) > MAX_PATH:
             raise ModelError(
                 f"{where}: the file name is {quote(name)}: expected the path of a file"
@@ -84,7 +84,7 @@ class Folders:
         return self._existing(f"/{rest}" if scheme else rest, name, where, self.roots)
 
     def find(self, name: str, starts: Sequence[Path], subject: str) -> Path | None:
-        """The file of a name in the first of some folders that has it, or None."""
+        """Return the path of `name` in the first folder of `starts` that has the file, or None."""
         if not name or "\0" in name or len(name) > MAX_PATH:
             return None
         inside = self._inside(name, starts)
@@ -97,7 +97,7 @@ class Folders:
         return file
 
     def read(self, path: Path, kind: str, most: int, subject: str) -> bytes:
-        """The bytes of a file, within what is left for files of its kind."""
+        """Read a file of at most `most` bytes, and of no more than is left for its kind."""
         most = min(most, self.left[kind])
         try:
             with path.open("rb") as file:
@@ -126,7 +126,7 @@ class Folders:
         )
 
     def _package(self, name: str, mark: str) -> Path | None:
-        """The package in or around the folders, or below them, or else a folder of its name."""
+        """Find a package in, around or below the allowed folders, or else a folder of its name."""
         if name in ("", ".", ".."):
             return None
         around = [x for x in self.allowed if name in (x.name, _package_name(x, mark))]
@@ -139,9 +139,9 @@ class Folders:
 
     @cached_property
     def _below(self) -> list[Path]:
-        """The folders below those named by the user, the nearest first."""
+        """All folders below the folders named by the user, the nearest first."""
         folders = self.roots[1:]
-        for folder in folders:  # it grows
+        for folder in folders:  # the list grows in the loop
             with suppress(OSError):
                 inside = [x for x in folder.iterdir() if x.is_dir() and not x.is_symlink()]
                 folders += sorted(x for x in inside if not x.name.startswith("."))
@@ -150,7 +150,7 @@ class Folders:
         return folders[len(self.roots) - 1 :]
 
     def _inside(self, name: str, starts: Sequence[Path]) -> list[Path]:
-        """The paths of a name relative to some folders that are in the folders allowed."""
+        """The paths of `name` relative to each of `starts`, if they lie in the allowed folders."""
         paths = (_real(start / name) for start in starts)
         return [x for x in paths if any(x.is_relative_to(root) for root in self.allowed)]
 
@@ -170,7 +170,7 @@ class Folders:
 
 
 def _real(path: Path) -> Path:
-    """The path without links and dots, whether it exists or not."""
+    """The absolute path without links and dots; the file need not exist."""
     return Path(os.path.realpath(path))
 
 
@@ -203,7 +203,7 @@ def _shown(folders: Sequence[Path]) -> str:
 
 
 def locate_meshes(description: Description, folders: Folders) -> Description:
-    """The description with the paths of the meshes that are found in the folders allowed."""
+    """Return the description with the path of each mesh that exists in the allowed folders."""
     names = {mesh.file: "" for link in description.links for mesh in link.meshes}
     for name in names:
         with suppress(ModelError):

@@ -1,4 +1,4 @@
-"""Robots from compiled models of MuJoCo, whose package is not imported."""
+"""Robots from compiled MuJoCo models; the package is not imported."""
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -20,10 +20,10 @@ from armlet.scalar import Vector
 
 WORLD = "world"
 JOINT_KINDS = ("floating", "ball", "prismatic", "revolute")
-"""The kinds of joint by MuJoCo's numbers; from PRISMATIC on they have one coordinate."""
+"""The kinds of joint by MuJoCo's numbers; kinds from PRISMATIC on have one coordinate."""
 FREE, PRISMATIC = 0, 2
 TARGETS = ("joint", "joint", "slider-crank", "tendon", "site", "body", "joint")
-"""What an actuator acts on, by MuJoCo's numbers."""
+"""What an actuator acts on, by MuJoCo's numbers of transmissions."""
 JOINT_EQUALITY, SITE_OBJECT = 2, 6
 SOLIDS = {
     2: ("sphere", (1,)),
@@ -37,7 +37,7 @@ SHOWN = range(3)
 """The groups of geoms that MuJoCo's viewer shows."""
 FRICTIONLOSS, SPRING, DAMPER, GRAVITY = 1 << 2, 1 << 5, 1 << 6, 1 << 7
 PASSIVE = SPRING | DAMPER
-"""Without springs and dampers there are no passive forces at all."""
+"""If both flags are set, MuJoCo has no passive forces at all."""
 SPRINGS, FRICTION, ALONG = "springs of joints", "friction that is not linear, of", "forces along"
 NOT_MODELLED = (
     ("jnt_stiffnesspoly", SPRINGS, "a spring that is not linear", SPRING),
@@ -51,12 +51,12 @@ NOT_MODELLED = (
     ("tendon_dampingpoly", ALONG, "a force along it", DAMPER),
     ("tendon_frictionloss", ALONG, "a force along it", FRICTIONLOSS),
 )
-"""Passive forces that armlet does not model: the array that has them, what forces like them and
-what one of them is called, and the bit that turns them off."""
+"""Passive forces that armlet does not model: the array of the model, the names of all such forces
+and of one force in messages, and the flag that disables them."""
 Places = Mapping[tuple[str, str], str]
 """The file and line of bodies, joints, equalities, tendons and actuators, by kind and name."""
 Shapes = Mapping[int, Mesh | None]
-"""The meshes of geoms, in the geom's frame; a geom with None is not drawn."""
+"""The mesh of each geom in the geom's frame, by its number; None if it is not drawn."""
 
 
 @np.errstate(all="ignore")  # the description is checked for numbers that are not finite
@@ -66,7 +66,7 @@ def read_mujoco(
     places: Places = MappingProxyType({}),
     meshes: Shapes = MappingProxyType({}),
 ) -> Description:
-    """The description in a mujoco.MjModel; its base is the world, q is as in the model."""
+    """The description of a mujoco.MjModel; the base is the world, and q is as in the model."""
     if not all(hasattr(model, name) for name in ("body_parentid", "actuator_ctrladr", "opt")):
         raise ModelError(
             f"from_mujoco was given {quote(model)}: expected a mujoco.MjModel of MuJoCo 4 or newer"
@@ -89,7 +89,7 @@ def read_mujoco(
 
 
 class _Reader:
-    """Reads a model, in which bodies, joints, sites and actuators are known by their numbers."""
+    """Reads a model, and refers to its bodies, joints, sites and actuators by their numbers."""
 
     def __init__(self, model: Any, problems: Problems, places: Places, meshes: Shapes) -> None:
         self.model, self.problems, self.places, self.meshes = model, problems, places, meshes
@@ -114,16 +114,16 @@ class _Reader:
             self._add_motor(actuator)
 
     def where(self, kind: str, name: str) -> str:
-        """The file and line of an element if they are known, or else the file."""
+        """The file and line of an element, or only the file if the line is unknown."""
         return self.places.get((kind, name), self.problems.where)
 
     def is_off(self, flags: int) -> bool:
         return int(self.model.opt.disableflags) & flags == flags
 
     def _free_bodies_beside(self) -> set[int]:
-        """The bodies on free joints beside a robot and all that they carry, with a warning.
+        """The bodies on free joints beside a robot, and all bodies that they carry; adds a note.
 
-        Where nothing else moves, the bodies stay that carry others on joints, or all if none does.
+        If all trees have a free joint, those with further joints are the robot, or all if none has.
         """
         model = self.model
         roots = model.body_rootid[model.jnt_bodyid]
@@ -144,7 +144,7 @@ class _Reader:
         return [(i, name) for i, name in enumerate(self.bodies) if i not in self.left_out]
 
     def tree(self) -> tuple[list[Link], list[Connection]]:
-        """The links and joints: of bodies, massless ones between several joints, and of sites."""
+        """Links and joints: of bodies and sites, with massless links between joints of one body."""
         model, links, joints = self.model, list[Link](), list[Connection]()
         taken = set(self.bodies)
         for i, name in self._robot_bodies():
@@ -174,7 +174,7 @@ class _Reader:
         return range(first, first + self.model.body_jntnum[i])
 
     def _joint(self, k: int) -> Connection:
-        """A joint whose links are still to be named; its pose is at zero, relative to qpos0."""
+        """A joint without names of links; its pose is the displacement from qpos0 to q = 0."""
         model, dof, name = self.model, self.model.jnt_dofadr[k], self.joints[k]
         kind = JOINT_KINDS[model.jnt_type[k]]
         body = self.where("body", self.bodies[model.jnt_bodyid[k]])
@@ -202,7 +202,7 @@ class _Reader:
         return replace(joint, pose=fix_joint(joint, -joint.at_start).pose)
 
     def _link(self, i: int) -> Link:
-        """A body with its inertia and its gravity compensation, if no actuators are its cause."""
+        """A body with its inertia, and its gravity compensation unless actuators provide it."""
         model, name = self.model, self.bodies[i]
         if i == 0:
             return Link(name)
@@ -215,7 +215,7 @@ class _Reader:
         return replace(link, compensation=Compensation(lifted, lifted * at.r))
 
     def _actuated_compensation(self, i: int) -> list[bool]:
-        """Whether actuators compensate gravity, per joint with one coordinate before a body."""
+        """Whether actuators compensate gravity, for each one-coordinate joint from body to base."""
         model, actuated = self.model, []
         while i:
             own = [k for k in self._joints_of(i) if model.jnt_type[k] >= PRISMATIC]
@@ -224,7 +224,7 @@ class _Reader:
         return actuated
 
     def _sites(self, i: int) -> list[tuple[int, str]]:
-        """The sites of a body that have a name, which is changed where a body has the same."""
+        """The named sites of a body; a site with the name of a body is called NAME_site."""
         model = self.model
         named = [(k, model.site(k).name) for k in np.flatnonzero(model.site_bodyid == i).tolist()]
         return [(k, f"{x}_site" if x in self.bodies else x) for k, x in named if x]
@@ -244,7 +244,7 @@ class _Reader:
         return tuple(drawn), tuple(solids)
 
     def tool(self) -> str | None:
-        """The only moving body without children, by the name of its site if it has one."""
+        """The name of the only moving body without children, or of its site if it has just one."""
         model = self.model
         inner = self.left_out.union(model.body_parentid.tolist())
         tips = [i for i in np.flatnonzero(model.body_weldid).tolist() if i not in inner]
@@ -254,7 +254,7 @@ class _Reader:
         return sites[0][1] if len(sites) == 1 else self.bodies[tips[0]]
 
     def keyframes(self) -> dict[str, dict[str, float]]:
-        """The values of the joints with one coordinate, by the name of the keyframe."""
+        """For each keyframe, by name, the positions of the joints with one coordinate."""
         model = self.model
         joints = [
             (self.joints[k], model.jnt_qposadr[k])
@@ -275,7 +275,7 @@ class _Reader:
         return not (is_plugin or any(laws)) and bool(model.actuator_gainprm[k, 0] == 1)
 
     def _add_motor(self, k: int) -> None:
-        """Add rotor inertia, damping and largest effort to a joint, through the gear."""
+        """Add rotor inertia, damping and force of actuator `k` to its joint, through the gear."""
         model, control = self.model, self.model.actuator_ctrladr[k]
         joint = int(model.actuator_trnid[k, 0])
         dof = model.jnt_dofadr[joint]
@@ -289,7 +289,7 @@ class _Reader:
         self.efforts[joint] = self.efforts.get(joint, 0.0) + (gear * force if gear else 0.0)
 
     def control_laws(self) -> tuple[str, ...]:
-        """A note on actuators that are more than torques; a warning of those on no joint."""
+        """A note on actuators with a control law; warn of actuators that act on no joint."""
         others = Counter(self.targets[k] for k in self.on_others)
         if others:
             counts = listing([f"{count} on a {target}" for target, count in others.items()])
@@ -302,7 +302,7 @@ class _Reader:
         return (f"{note} damping are read, the law is not",) if count else ()
 
     def ties(self) -> Iterator[Tie]:
-        """The equalities between joints; other constraints are errors."""
+        """The equalities between joints as ties; constraints that close loops are errors."""
         model = self.model
         for k in np.flatnonzero(model.eq_active0).tolist():
             bodies, (said, where) = self._bodies_of_equality(k), self._owner("equality", k)
@@ -338,7 +338,7 @@ class _Reader:
         return {int(bodies[x]) for x in objects}
 
     def _refuse_loop(self, bodies: set[int], said: str, where: str) -> None:
-        """Refuse a constraint; one to a body that a program moves is an input, as motors are."""
+        """Refuse a constraint that closes a loop; leave out one to a mocap body, with a note."""
         if any(self.model.body_mocapid[i] >= 0 for i in bodies):
             held = "it holds the robot to a mocap body, which is moved from outside"
             self.problems.note(f"{where}: {said} is left out: {held}")
@@ -349,7 +349,7 @@ class _Reader:
         )
 
     def refuse_others(self) -> None:
-        """Refuse what changes the dynamics and cannot be left out by passive="ignore"."""
+        """Refuse elements that change the dynamics and that passive="ignore" cannot leave out."""
         model, problems = self.model, self.problems
         if model.nflex:
             problems.error(f"{problems.where}: {model.nflex} flexes: expected rigid bodies")
@@ -391,14 +391,14 @@ class _Reader:
                 yield PassiveForce("gravity compensation of links", quote(name), said, where)
 
     def _exempt_rows(self, array: str) -> Container[int]:
-        """The rows of an array that are modelled, or that belong to bodies that are left out."""
+        """The rows of an array that are modelled, or that are of bodies in `left_out`."""
         if array == "actuator_damping":
             return self.on_joints
         bodies = {"jnt": self.model.jnt_bodyid, "dof": self.model.dof_bodyid}.get(array[:3], [])
         return np.flatnonzero(np.isin(bodies, [*self.left_out])).tolist()
 
     def _owner(self, kind: str, k: int) -> tuple[str, str]:
-        """What a message calls the owner of row k of an array, and its file and line."""
+        """The element of row `k` of an array, as messages call it, and its file and line."""
         if kind in ("jnt", "dof"):
             name = self.joints[k if kind == "jnt" else self.model.dof_jntid[k]]
             kind = "joint"
@@ -408,23 +408,23 @@ class _Reader:
 
 
 def pose_in_mujoco(r: Vector, quaternion: Vector) -> Pose:
-    """The pose that MuJoCo has as a position and a quaternion."""
+    """The pose of a position and a quaternion of MuJoCo."""
     return Pose(rotation_of_quaternion(*quaternion), np.array(r, float))
 
 
 def _largest(ends: Vector, is_limited: bool) -> float:
-    """The largest size in a range, infinite where it does not hold."""
+    """The largest absolute value in a range, or infinity if the range is not in force."""
     return float(np.abs(ends).max()) if is_limited else inf
 
 
 def _fill_names(names: Sequence[str], kind: str) -> list[str]:
-    """The names, numbered ones in place of those that are empty."""
+    """The names, with each empty name replaced by `kind` and a number."""
     taken = set(names)
     return [name or _unique(taken, f"{kind}{k}") for k, name in enumerate(names, start=1)]
 
 
 def _unique(taken: set[str], name: str) -> str:
-    """The name, with a suffix where it is taken; it is added to those taken."""
+    """Append underscores to a name until it is not in `taken`, and add the result to `taken`."""
     while name in taken:
         name += "_"
     taken.add(name)

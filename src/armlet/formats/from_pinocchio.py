@@ -1,4 +1,4 @@
-"""Robots from models of Pinocchio, whose package is not imported."""
+"""Robots from Pinocchio models; the package is not imported."""
 
 from dataclasses import replace
 from math import inf
@@ -19,11 +19,11 @@ OTHER_KINDS = {
     "JointModelSphericalZYX": "ball",
 }
 FRAME_TYPES = ("BODY", "OP_FRAME", "SENSOR")
-"""The types of frame that are not those of joints."""
+"""The types of frames other than frames of joints."""
 
 
 def read_pinocchio(model: Any, problems: Problems) -> Description:
-    """The description in a pinocchio.Model; joints are in its order."""
+    """The description of a pinocchio.Model, with the joints in the model's order."""
     if not all(hasattr(model, name) for name in ("jointPlacements", "inertias", "parents")):
         raise ModelError(f"from_pinocchio was given {quote(model)}: expected a pinocchio.Model")
     frames = [frame for frame in model.frames if str(frame.type) in FRAME_TYPES]
@@ -50,7 +50,7 @@ def read_pinocchio(model: Any, problems: Problems) -> Description:
 
 
 def _link_names(model: Any, frames: list[Any]) -> list[str]:
-    """The name of each joint's body: that of the first body frame there, or else of the joint."""
+    """The name of each joint's body: that of the first body frame at the joint, or JOINT_link."""
     links = ["universe", *(f"{name}_link" for name in [*model.names][1:])]
     for frame in reversed(frames):
         if str(frame.type) == "BODY" and np.array_equal(frame.placement.homogeneous, np.eye(4)):
@@ -74,13 +74,13 @@ def _pinocchio_joint(model: Any, i: int, links: list[str]) -> Connection:
     joint.calc(data, at)
     v, w = np.asarray(data.S, float).ravel().copy().reshape(2, 3)
     if np.any(v) and np.any(w):
-        return named  # helical: check refuses it by its kind
+        return named  # helical: `check` refuses this kind
     unbounded, q, k = joint.nq == 2, joint.idx_q, joint.idx_v
     kind = "prismatic" if np.any(v) else "continuous" if unbounded else "revolute"
     limits = np.array([-inf, inf, model.velocityLimit[k], model.effortLimit[k]])
     if not unbounded:
         limits[:2] = model.lowerPositionLimit[q], model.upperPositionLimit[q]
-    limits[np.abs(limits) > 1e300] *= inf  # as large as numbers are
+    limits[np.abs(limits) > 1e300] *= inf  # the largest floats mean no limit
     ratio = float(model.rotorGearRatio[k])
     rotor = float(model.armature[k]) + float(model.rotorInertia[k]) * ratio * ratio
     dry = getattr(model, "upperDryFrictionLimit", None)

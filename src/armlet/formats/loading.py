@@ -1,4 +1,4 @@
-"""From a file, or a model of another package, to a robot: options, reading and checks."""
+"""Loading of robots from files and models of other packages: options, reading, checks."""
 
 import os
 import tomllib
@@ -38,7 +38,7 @@ from armlet.robot import TOLERANCE, RobotModel
 
 ENDINGS = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".mjcf", ".toml")
 FROM_USER = 5
-"""How far the user's call of `armlet.load` is from `_finish`, for warnings."""
+"""The `stacklevel` in `_finish` of warnings that point to the user's call of `armlet.load`."""
 
 Keywords = ParamSpec("Keywords")
 Source = TypeVar("Source")
@@ -48,7 +48,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, kw_only=True)
 class RobotOptions:
-    """The options of every way to read a robot; `armlet.load` documents each."""
+    """Options for robots from any source; `armlet.load` documents each option."""
 
     lock: Mapping[str, float] | None = None
     mimic: Mimic = "couple"
@@ -72,7 +72,7 @@ class RobotOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions(RobotOptions):
-    """The options of a robot from a file."""
+    """Options for a robot from a file."""
 
     folders: Sequence[str | Path] = ()
     xacro: Mapping[str, str | float | bool] | None = None
@@ -80,7 +80,7 @@ class LoadOptions(RobotOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions(RobotOptions):
-    """The options of a robot that is read from the model of another package."""
+    """Options for a robot from a model of another package."""
 
     name: str | None = None
 
@@ -90,7 +90,7 @@ def takes_options(
 ) -> Callable[
     [Callable[[Source, Options], Result]], Callable[Concatenate[Source, Keywords], Result]
 ]:
-    """Decorate a function of a source and options: its callers give and see these as keywords."""
+    """Decorate a function (source, options) so that callers pass each option as a keyword."""
 
     def decorate(
         function: Callable[[Source, Options], Result],
@@ -111,7 +111,7 @@ def takes_options(
 
 
 def lock_values(lock: Mapping[str, float] | None) -> dict[str, float]:
-    """The values of joints to lock, by joint name; what is no finite number is refused."""
+    """The values of the joints to lock, by joint name; refuse values that are not finite."""
     lock = {} if lock is None else lock
     if not isinstance(lock, Mapping):
         raise ModelError(f"lock is {quote(lock)}: expected a value for each joint, by its name")
@@ -133,7 +133,7 @@ def _as_float(value: Any) -> float:
 
 @cache
 def catalogue() -> dict[str, Path]:
-    """The file of each named arm."""
+    """The file of each arm in the catalogue, by name."""
     folder = Path(__file__).with_name("catalog")
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
@@ -144,7 +144,7 @@ def about(name: str) -> dict[str, str]:
 
 
 def load(robot: str | Path, options: LoadOptions) -> RobotModel:
-    """The robot from the catalogue or a file."""
+    """Load a robot from the catalogue or from a file."""
     path = _existing(robot)
     problems = Problems(clip(path.name), options.strict)
     folders = Folders(path.parent, options.folders)
@@ -170,12 +170,12 @@ def from_model(
 
 
 def lock(robot: RobotModel, values: Mapping[str, float]) -> RobotModel:
-    """The robot with some joints fixed at given values; their bodies merge into the parents."""
+    """Return the robot with joints fixed at `values`; bodies on fixed joints merge into parents."""
     return assemble(describe(robot), lock_values(values))
 
 
 def subchain(robot: RobotModel, tip: str) -> RobotModel:
-    """The serial arm from the base to a frame, which becomes the tool, without other branches."""
+    """Return the serial arm from the base to the frame `tip`, its tool, without other branches."""
     path, whole = robot.path(robot.frame(tip).body), describe(robot)
     names = {robot.base_link, *(robot.links[i] for i in path)}
     names |= {name for name, frame in robot.frames.items() if frame.body in path}
@@ -186,7 +186,7 @@ def subchain(robot: RobotModel, tip: str) -> RobotModel:
 
 
 def _finish(description: Description, problems: Problems, options: RobotOptions) -> RobotModel:
-    """The robot of a description, checked and with the user's options."""
+    """Check a description, apply the user's options, and assemble the robot."""
     description = apply_passive(description, options.passive, problems)
     as_read = description
     description, lock = fix_unsupported(description, lock_values(options.lock))
@@ -210,7 +210,7 @@ def _finish(description: Description, problems: Problems, options: RobotOptions)
 def _read(
     path: Path, folders: Folders, options: LoadOptions, problems: Problems
 ) -> Description | RobotModel:
-    """The description in a file of any format, or the arm of a file with symbols."""
+    """Read a file of any format; the result is a robot if the file has names of constants."""
     suffix = path.suffix.lower()
     if suffix not in ENDINGS:
         raise ModelError(
@@ -219,7 +219,7 @@ def _read(
         )
     root = None if suffix == ".toml" else read_xml(path)
     is_xacro = suffix == ".xacro"
-    if root is not None and not root.all("link"):  # xacro leaves some elements in what it expands
+    if root is not None and not root.all("link"):  # expanded files may keep xacro elements
         is_xacro |= any(child.tag.startswith("xacro:") for child in root.children)
     if options.xacro is not None and not is_xacro:
         raise ModelError(f"{clip(path.name)}: xacro= is for files of xacro: leave it out")
@@ -241,7 +241,7 @@ def _read(
 
 
 def _existing(robot: str | Path) -> Path:
-    """The file of a robot; `os.path` also accepts strings that cannot be paths."""
+    """The existing file of a robot. `os.path` also accepts strings that cannot be paths."""
     if not isinstance(robot, str | os.PathLike):
         raise ModelError(
             f"load was given {quote(robot)}: expected the path of a file or the name of a robot"

@@ -1,4 +1,4 @@
-"""MJCF files: checked here, compiled by the mujoco package, then read as its models are."""
+"""MJCF files: checked here, compiled by the mujoco package, then read as MuJoCo models."""
 
 import os
 import re
@@ -20,31 +20,31 @@ from armlet.formats.from_mujoco import pose_in_mujoco, read_mujoco
 from armlet.formats.xml import MAX_DEPTH, Element, parse_xml
 
 OLDEST = 4
-"""The oldest version of MuJoCo whose specs say which settings hold for what is attached."""
+"""The oldest version of MuJoCo in which elements of a spec have their own compiler settings."""
 MAX_ELEMENTS = 20_000
-"""The most elements of a model, copies included: MuJoCo's time grows with the square of them."""
+"""The most elements of a model, copies included: MuJoCo's time grows with their square."""
 LONG_NAME = 100
-"""How many characters that are added to a name count as one element."""
+"""The number of characters, added to the names of copies, that counts as one element."""
 MAX_NESTED = 20
 SOFT = ("composite", "flexcomp", "flex")
 NAMING = ("contact", "tendon", "equality", "actuator", "sensor")
-"""Sections whose elements name elements of bodies."""
+"""Sections whose elements refer to elements of bodies by name."""
 ORDER = {"include": 0, "asset": 0, "worldbody": 2}
-"""What is looked at first and last in a file; MuJoCo takes sections in any order."""
+"""The order in which sections are checked (1 for others); MuJoCo takes them in any order."""
 SPHERE, HFIELD, MESH, SDF = 2, 1, 7, 8
 NEVER, ALWAYS = 0, 1
-"""Whether inertias come from geoms, by MuJoCo's numbers; otherwise where bodies have none."""
+"""Values of inertiafromgeom; for any other value, geoms count if a body has no inertia."""
 MEMORY, MEMORY_PER_JOINT = 2**20, 1000
-"""Bytes that MuJoCo needs to compile a model, generously; a file may ask for any number."""
+"""Bytes that suffice to compile a model; the number in a file, which may be huge, is not used."""
 CURE = 'add the file, give the body an <inertial>, or the geom mass="0"'
 
 
 def read_mjcf(root: Element, path: Path, folders: Folders, problems: Problems) -> Description:
-    """The description in an MJCF file; the world is its base."""
+    """The description in an MJCF file; the base is the world."""
     mujoco = require("mujoco")
     if int(mujoco.__version__.partition(".")[0]) < OLDEST:
         raise ArmletError(f"MuJoCo is {mujoco.__version__}: expected {OLDEST} or newer for MJCF")
-    path = Path(os.path.realpath(path.parent), path.name)  # a link lies where it is found
+    path = Path(os.path.realpath(path.parent), path.name)  # keeps the name of a symbolic link
     files = _Files(path, folders)
     files.add_model(root, path, ())
     if ("worldbody", "") not in files.places:
@@ -66,7 +66,7 @@ def read_mjcf(root: Element, path: Path, folders: Folders, problems: Problems) -
 
 @contextmanager
 def _silence(mujoco: Any) -> Iterator[None]:
-    """Silence the warnings of MuJoCo, which it would write to a file in the working folder."""
+    """Silence the warnings that MuJoCo would write to a file in the working folder."""
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda _: None)
     try:
@@ -83,13 +83,13 @@ class _Files:
         self.path, self.folders = path, folders
         self.read = [path]
         self.naming = 0
-        """The number of elements outside of bodies, which may be copied with what they name."""
+        """The number of elements in `NAMING` sections, which copies of bodies may copy too."""
         self.places: dict[tuple[str, str], str] = {}
         """The file and line of elements, by tag or section and name."""
         self.models: dict[tuple[Path, str], Path] = {}
-        """The files of the models that each model can attach, by name."""
+        """The files of models to attach, by the file that declares them and their name in it."""
         self.sizes: dict[tuple[Path, str], int] = {}
-        """How many elements models have, and the bodies and frames in them by name."""
+        """The number of elements of each model (name "") and of each body and frame in it."""
 
     def add_model(self, root: Element, path: Path, above: tuple[Path, ...]) -> None:
         if root.tag != "mujoco":
@@ -97,7 +97,7 @@ class _Files:
         self.sizes[path, ""] = self._size(root, path, (*above, path), 1)
 
     def _size(self, element: Element, model: Path, above: tuple[Path, ...], depth: int) -> int:
-        """The number of elements that an element stands for: itself, its children, all copies."""
+        """Count the elements that an element stands for: itself, its children and all copies."""
         tag, name = element.tag, element.get("name")
         if depth > MAX_DEPTH:
             raise ModelError(f"{_label(element)} is nested deeper than {MAX_DEPTH} elements")
@@ -136,7 +136,7 @@ class _Files:
         return size
 
     def _open(self, element: Element, above: tuple[Path, ...]) -> tuple[Element, tuple[Path, ...]]:
-        """The root of the file that an element names, and the files that lead to it."""
+        """The root of the file that an element names, and the chain of files up to this file."""
         subject, name = _label(element), element.word("file", "the name of a file")
         starts = [self.path.parent, above[-1].parent]
         file = self.folders.find(name, starts, subject)
@@ -155,7 +155,7 @@ class _Files:
         return parse_xml(data, clip(file.name)), (*above, file)
 
     def refusal(self, message: str) -> str:
-        """The message of an error of MuJoCo: file, line if it is in that file, and reason."""
+        """The message for an error of MuJoCo: file, line if there is just one file, and reason."""
         reason, _, element = message.strip().partition("\n")
         line = re.search(r"line ([1-9]\d*)", element) if len(self.read) == 1 else None
         tag, name = re.search("Element '(.+?)'", element), re.search("name '(.+?)'", element)
@@ -171,30 +171,30 @@ def _label(element: Element) -> str:
 
 
 class _Meshes:
-    """The meshes of a spec, in which only those stay that inertias need."""
+    """The meshes of a spec; `reduce` removes meshes that no inertia needs."""
 
     def __init__(self, spec: Any, files: _Files) -> None:
         self.spec, self.files = spec, files
         self.shapes = {mesh.name: self._shape(mesh) for mesh in spec.meshes if mesh.file}
-        """The meshes in files as they are drawn, by name."""
+        """The meshes that have a file, by name, as they are drawn."""
         self.assets: dict[str, bytes] = {}
         self.geoms: list[tuple[Any, Mesh | None]] = []
-        """The geoms that have a mesh, and how they are drawn."""
+        """The geoms with a mesh or height field, each with the mesh to draw, or None."""
         self.missing: list[tuple[Any, Any, str]] = []
-        """The bodies and geoms whose inertia needs the mesh of a file that does not exist."""
+        """Bodies, geoms and names of meshes: an inertia needs the mesh, whose file is missing."""
 
     def _shape(self, mesh: Any) -> Mesh:
         name = PurePath(mesh.file)
         for folder in (path.parent for path in self.files.read):
             if name.is_relative_to(folder) and not os.path.isfile(name):
-                name = name.relative_to(folder)  # MuJoCo adds that of a file that is included
+                name = name.relative_to(folder)  # MuJoCo adds the folder of included files
         name = PurePath(name.name) if self.spec.strippath else name
         file = str(PurePath(mesh.compiler.meshdir, name))
         at = pose_in_mujoco(mesh.refpos, mesh.refquat).inverse()
         return Mesh(file, at, tuple(mesh.scale.tolist()))
 
     def reduce(self) -> None:
-        """Put spheres without mass in place of meshes that no inertia needs or that are missing."""
+        """Replace meshes that are missing, or that no inertia needs, by spheres without mass."""
         waiting = [(self.spec.worldbody, self.spec.compiler.settotalmass > 0)]
         while waiting:
             body, moves = waiting.pop()
@@ -221,7 +221,7 @@ class _Meshes:
             geom.type = SPHERE
 
     def _read(self, name: str) -> bool:
-        """Read the file of a mesh, if it has one and that is not missing."""
+        """Read the file of a mesh, if the mesh has one; return False if the file is missing."""
         if name not in self.shapes or self.spec.mesh(name).file in self.assets:
             return True
         subject, file = f"{clip(self.files.path.name)}: <mesh>", self.shapes[name].file
@@ -233,7 +233,7 @@ class _Meshes:
         return path is not None
 
     def shapes_of_geoms(self, model: Any) -> dict[int, Mesh | None]:
-        """The mesh of each geom that has one, in the geom's frame, which MuJoCo moves."""
+        """The mesh to draw for each geom in `geoms`, in the geom's frame as moved by MuJoCo."""
         shapes = {}
         for geom, shape in self.geoms:
             k = model.geom_dataid[geom.id]
@@ -244,7 +244,7 @@ class _Meshes:
         return shapes
 
     def refuse_missing(self, description: Description, problems: Problems) -> None:
-        """Add an error for each mesh that is missing and that the inertia of a link needs."""
+        """Add an error for each missing mesh that the inertia of a link needs."""
         links = {link.name: link.where for link in description.links}
         for body, geom, mesh in self.missing:
             name = body.name or f"body{body.id}"
@@ -269,7 +269,7 @@ def _has_weight(geom: Any, body: Any) -> bool:
 
 
 def _strip(spec: Any) -> None:
-    """Remove what needs files or time and changes no dynamics; keep every body as it is written."""
+    """Remove elements that need files or time but do not affect dynamics; keep all bodies."""
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
     for element in [*spec.textures, *spec.hfields, *spec.skins]:

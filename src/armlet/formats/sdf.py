@@ -1,4 +1,4 @@
-"""SDF, as Gazebo and Drake have it: reading."""
+"""Reading of SDF, with the extensions of Drake."""
 
 import itertools
 import re
@@ -28,18 +28,18 @@ from armlet.scalar import Vector
 
 MODEL = "__model__"
 MAX_CHAIN = 100
-"""How many frames may each be relative to the next."""
+"""The longest chain of frames in which each frame is relative to the next."""
 MAX_INCLUDES = 1000
-"""How many models one file may include, those that included ones include too."""
+"""The most models that a file may include, directly or through other models."""
 ROOTS = ("sdf", "gazebo")
-"""The root elements; the second is that of version 1.2."""
+"""The tags of the root element; <gazebo> is from version 1.2."""
 ENDINGS = (".sdf", ".world", ".xml")
 FRAMES = ("link", "joint", "frame", "model")
-"""The elements whose names can be referred to."""
+"""The elements that can be referred to by name."""
 UNLIMITED = 1e16
-"""Limits of this size mean that there is none."""
+"""Values of this size or more mean that there is no limit."""
 UNREAD = ("drake:joint", "drake:linear_bushing_rpy", "drake:ball_constraint")
-"""What models may hold that changes their dynamics."""
+"""Elements that change the dynamics, but that armlet does not read."""
 
 
 def is_true(text: str) -> bool:
@@ -70,7 +70,7 @@ def raw_pose(element: Element) -> Pose:
 
 
 def version_of(root: Element) -> int:
-    """The version of the format that a file is written in: 7 for 1.7."""
+    """The minor version of the format of a file: 7 for 1.7."""
     match = re.fullmatch(r"\s*1\.(\d{1,3})\s*", root.get("version"))
     if not match:
         raise root.error(f"<sdf {root.attribute('version')}>: expected a version such as 1.7")
@@ -79,15 +79,15 @@ def version_of(root: Element) -> int:
 
 @dataclass(eq=False)
 class Scope:
-    """A model or world: the elements by their names, and the models nested in it."""
+    """A model or world: its elements by name, and the models nested in it."""
 
     element: Element
     version: int
     prefix: str = ""
-    """What comes before the names in it to make them unlike those elsewhere: 'arm::hand::'."""
+    """The prefix that makes names of the model unique in the world: 'arm::hand::'."""
     parent: "Scope | None" = None
     placement: str = ""
-    """The frame in it that its pose is that of, if it is not the model's own."""
+    """The name of the frame that the pose of the model places, if not the model's own frame."""
     named: dict[str, Element] = field(default_factory=dict)
     nested: dict[str, "Scope"] = field(default_factory=dict)
     poses: dict[str, Pose] = field(default_factory=dict)
@@ -105,13 +105,13 @@ class Scope:
         return self.parent.in_world @ self.parent.pose_of(self.element.get("name"), self.element)
 
     def _back_to_model(self) -> Pose:
-        """The pose of the model relative to its placement frame, which is its own by default."""
+        """The model's frame relative to its placement frame, by default the same frame."""
         if not self.placement:
             return IDENTITY_POSE
         return self.pose_of(self.placement, self.element).inverse()
 
     def pose_of(self, name: str, user: Element, chain: tuple[str, ...] = ()) -> Pose:
-        """The pose of a frame in the model; `user` names it, those in `chain` depend on it."""
+        """The pose of frame `name`, which `user` refers to, in the model; `chain` depends on it."""
         if name in ("", MODEL) or (name == WORLD and self.element.tag == WORLD):
             return IDENTITY_POSE
         if name == WORLD and name not in self.named:
@@ -135,12 +135,12 @@ class Scope:
         return self.poses[name]
 
     def place(self, element: Element, default: str, chain: tuple[str, ...] = ()) -> Pose:
-        """The pose of an element in the model; `default` is the frame that it is relative to."""
+        """The pose of an element in the model; relative to `default` if it names no frame."""
         user = element.first("pose") or element
         return self.pose_of(relative_to(element) or default, user, chain) @ raw_pose(element)
 
     def link_of(self, name: str, user: Element) -> tuple["Scope", str]:
-        """The link that a frame is attached to, with the model that has it."""
+        """The link to which a frame is attached: the scope and the name of the link."""
         scope = self
         for _ in range(MAX_CHAIN):
             outer, _, inner = name.partition("::")
@@ -175,7 +175,7 @@ class Scope:
 
 
 def _name(element: Element, scope: Scope) -> str:
-    """The name in its model; a joint called as a link, before version 1.7, is NAME_joint."""
+    """The name of an element; before version 1.7, a joint with the name of a link is NAME_joint."""
     name = element.word("name")
     other = scope.named.get(name)
     if scope.version >= 7 or other is None or element.tag == other.tag:
@@ -219,7 +219,7 @@ def read_sdf(root: Element, file: Path, folders: Folders, problems: Problems) ->
 
 
 class _Reader:
-    """Opens models and those they include, and reads their links and joints."""
+    """Opens models and the models that they include, and reads their links and joints."""
 
     def __init__(self, folders: Folders, problems: Problems) -> None:
         self.folders, self.problems = folders, problems
@@ -234,10 +234,10 @@ class _Reader:
         self.without_inertial: list[Link] = []
         self.weightless: list[Link] = []
         self.base = WORLD
-        """The world as a link, by a name that no other link has."""
+        """The name of the world as a link, different from the names of all other links."""
 
     def open(self, scope: Scope, files: tuple[Path, ...]) -> list[Scope]:
-        """Fill a scope with its names and nested models, and return it with all of these."""
+        """Fill a scope with its elements and nested models; return it and all nested scopes."""
         scopes = [scope]
         for child in [*scope.element.children]:
             inside, used = child, files
@@ -274,7 +274,7 @@ class _Reader:
         return scopes
 
     def _include(self, include: Element, path: Path, files: Sequence[Path]) -> tuple[Element, int]:
-        """The model in a file that is included, and its version."""
+        """The model in an included file, and the version of SDF of this file."""
         self.includes += 1
         if self.includes > MAX_INCLUDES:
             raise include.error(f"more than {MAX_INCLUDES} models are included")
@@ -299,7 +299,7 @@ class _Reader:
         return model, version_of(root)
 
     def _file(self, uri: str, include: Element) -> Path:
-        """The file that a URI names, or the one that model.config names in the folder of a URI."""
+        """The file of a URI; for the URI of a folder, the file that its model.config names."""
         if uri.lower().endswith(ENDINGS):
             return self.folders.file(uri, include.where)
         folder, name = uri.rstrip("/"), "model.sdf"
@@ -309,7 +309,7 @@ class _Reader:
         return self.folders.file(f"{folder}/{name}", include.where)
 
     def read(self, scopes: Sequence[Scope]) -> None:
-        """Read models: links first, since joints refer to them in any order."""
+        """Read models: links first, since joints may come before the links they refer to."""
         named = [(scope, *item) for scope in scopes for item in scope.named.items()]
         for scope, name, element in named:
             if element.tag == "link":
@@ -339,7 +339,7 @@ class _Reader:
             )
 
     def description(self, name: str, gravity: Vector, file: Path) -> Description:
-        """The description: its base is the world, or else the only link without a parent."""
+        """The description; its base is the only link without a parent, or else the world."""
         children = {joint.child for joint in self.joints}
         roots = [link.name for link in self.links if link.name not in children]
         on_world = any(joint.parent == self.base for joint in self.joints)
@@ -362,7 +362,7 @@ class _Reader:
         )
 
     def _compensate_weightless(self, gravity: Vector) -> Vector:
-        """Compensate the links without gravity; returns it, zero if no link has any."""
+        """Compensate links without gravity; return gravity, or zero if it acts on no link."""
         names = {link.name for link in self.weightless}
         if names and all(link.name in names or not link.mass for link in self.links):
             return 0 * gravity
@@ -428,7 +428,7 @@ class _Reader:
                 yield Mesh(mesh.text_of("uri"), at, tuple(sizes))
 
     def _frame(self, scope: Scope, name: str, element: Element) -> None:
-        """Add a frame as a massless link on the one that it is attached to."""
+        """Add a frame as a massless link, fixed to the link that the frame is attached to."""
         owner, link = scope.link_of(name, element)
         parent, full = owner.prefix + link, scope.prefix + name
         at = scope.in_world @ scope.pose_of(name, element)
@@ -483,11 +483,11 @@ class _Reader:
         return owner.prefix + link, self.poses[owner.prefix + link]
 
     def _axis(self, scope: Scope, name: str, axis: Element, child_at: Pose) -> Vector:
-        """The axis of a joint in the frame of its child; files have it in that of the joint."""
+        """The axis of a joint in the child's frame; files use the joint's frame by default."""
         xyz = axis.first("xyz")
         values = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.text_numbers(3)
         frame = axis.child("xyz").get("expressed_in") or name
-        # until version 1.4 it is in the frame of the model
+        # until version 1.4 the axis is in the frame of the model
         old = scope.version < 5 or is_true(axis.text_of("use_parent_model_frame"))
         at = IDENTITY_POSE if old else scope.pose_of(frame, xyz or axis)
         return child_at.R.T @ scope.in_world.R @ at.R @ values
@@ -505,7 +505,7 @@ class _Reader:
 
 
 def _limits(axis: Element, kind: str, name: str, problems: Problems) -> Limits:
-    """The limits of a joint; negative velocities and efforts mean that there is none."""
+    """The limits of a joint; negative velocities and efforts mean no limit."""
     texts = {key: axis.child("limit").text_of(key) for key in Limits._fields}
     none = [key for key in ("velocity", "effort") if texts[key].startswith("-")]
     texts = {key: text for key, text in texts.items() if text and key not in none}

@@ -1,4 +1,4 @@
-"""armlet's own format, in TOML: reading and writing, with numbers or names of constants."""
+"""Reading and writing of armlet's own format, in TOML, with numbers or names of constants."""
 
 import re
 import sys
@@ -45,7 +45,7 @@ BODY = {"name", "joint", "kind", "parent", "dh", "as_published", "limits", "driv
 BODY |= {"gravity_compensation", "mimic", "meshes"} | PLACE | PARAMETERS
 FRAME = {"name", "parent", "xyz", "rpy", "meshes"}
 MAX_PARTS = 20
-"""How many parts a key may have, and how deep arrays and tables may be nested."""
+"""The most parts of a dotted key, and the deepest nesting of arrays and tables."""
 TEXTS = re.compile(
     r'''
       \#[^\n]*+
@@ -62,7 +62,7 @@ MEANING = {"moment": " x, y, z", "dh": " alpha, a, d, theta", "inertia": " xx, x
 
 
 class Table:
-    """A table of the file, with its name for messages."""
+    """A table of the file; `where` is its name in messages."""
 
     def __init__(self, data: Mapping[str, Any], where: str, keys: set[str]) -> None:
         self.data, self.where = data, where
@@ -100,7 +100,7 @@ class Table:
         return Table(value, f"{self.where}, {key}", keys)
 
     def tables(self, key: str, keys: set[str]) -> "list[Table]":
-        """The tables of an array, each with its own name or number."""
+        """The tables of an array of tables; messages show the name or number of each table."""
         value = self.data.get(key, [])
         if not isinstance(value, list) or not all(isinstance(x, dict) for x in value):
             raise self.unlike(key, f"tables [[{key}]], in double brackets")
@@ -128,7 +128,7 @@ def _is_finite(x: Any) -> bool:
 
 
 def _check_structure(text: str, file: str) -> None:
-    """Refuse long dotted keys and deep nesting, on which tomllib is very slow or fails."""
+    """Refuse long dotted keys and deep nesting, for which tomllib is very slow or fails."""
     plain = TEXTS.sub(lambda match: "\n" * match[0].count("\n"), text)
     key, depth, reason = LONG_KEY.search(plain), 0, f"a key of more than {MAX_PARTS} parts"
     at = key.start() if key else None
@@ -162,7 +162,7 @@ def _parse(path: Path) -> dict[str, Any]:
 
 
 def read_toml(path: Path) -> Description | RobotModel:
-    """The description in a TOML file, or the arm of one that has names of constants."""
+    """The description in a TOML file, or the robot if the file has names of constants."""
     file, data = clip(path.name), _parse(path)
     bodies = data.get("body")
     tables = [x for x in bodies if isinstance(x, dict)] if isinstance(bodies, list) else []
@@ -201,7 +201,7 @@ def read_toml(path: Path) -> Description | RobotModel:
 def _keyframes(
     top: Table, joints: Sequence[Connection], unit: float
 ) -> dict[str, dict[str, float]]:
-    """The named values of the joints that move; those that are not given are zero."""
+    """The positions of all moving joints in each keyframe; joints that it omits are at zero."""
     scale = {j.name: 1.0 if j.kind == "prismatic" else unit for j in joints if j.kind in MOVING}
     keyframes: dict[str, dict[str, float]] = {}
     for keyframe in top.tables("keyframe", {"name", "q"}):
@@ -216,7 +216,7 @@ def _keyframes(
 
 
 def _mimic(body: Table, joint: Connection, unit: float) -> list[Tie]:
-    """The tie of a joint to the one that it mimics, if it does and can move."""
+    """The tie of a moving joint to the joint that it mimics, or an empty list."""
     if "mimic" not in body.data or joint.kind == "fixed":
         return []
     mimic = body.table("mimic", {"joint", "factor", "offset"})
@@ -292,7 +292,7 @@ def _meshes(table: Table, unit: float) -> tuple[Mesh, ...]:
 
 
 def _symbolic_arm(top: Table, name: str) -> RobotModel:
-    """The serial arm, of DH rows and inertias alone, in a file that has names of constants."""
+    """The serial arm in a file with names of constants, which has only DH rows and inertias."""
     unit = top.unit_of_angles()
     tables = top.tables("body", SYMBOLIC_BODY)
     base = top.text("base", "base")
@@ -324,7 +324,7 @@ def _in_radians(table: Table, unit: float) -> Any:
 
 
 def _body(table: Table) -> Any:
-    """The ten parameters, or mass, centre of mass and inertia, which are zero where missing."""
+    """The ten parameters of a body, or its mass, centre of mass and inertia (default zero)."""
     data = table.data
     if "phi" not in data:
         return data.get("mass", 0), data.get("com", (0, 0, 0)), data.get("inertia", (0,) * 6)
@@ -334,12 +334,12 @@ def _body(table: Table) -> Any:
 
 
 def write_toml(robot: RobotModel, path: str | Path) -> None:
-    """Write the robot in armlet's own format, in the frames of the file it came from."""
+    """Write the robot in armlet's own format, in the frames of the file it was loaded from."""
     write(path, toml_text(robot))
 
 
 def toml_text(robot: RobotModel) -> str:
-    """The robot in armlet's own format: the file's frames, by pose and axis, in radians."""
+    """The robot in armlet's own format: the frames of its file, by pose and axis, in radians."""
     description = describe(robot)
     links = {link.name: link for link in description.links}
     ties = {tie.joint: tie for tie in description.ties}
@@ -400,7 +400,7 @@ def _value(value: Any) -> str:
         return f"{{ {', '.join(_entries(value))} }}"
     if isinstance(value, list | tuple | np.ndarray):
         return f"[{', '.join(map(_value, value))}]"
-    return repr(float(value) + 0.0)  # without the sign of zero
+    return repr(float(value) + 0.0)  # + 0.0 turns -0.0 into 0.0
 
 
 def _quoted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""URDF: reading and writing."""
+"""Reading and writing of URDF."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ SOLIDS = {
     "cylinder": {"radius": 1, "length": 1},
     "capsule": {"radius": 1, "length": 1},
 }
-"""The attributes of each primitive, and how many numbers they are."""
+"""The attributes of each primitive, and the number of values of each attribute."""
 UNLIMITED = 1e308
 """Stands for no limit where the format requires a number."""
 LIMIT = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
@@ -45,7 +45,7 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def read_urdf(root: Element, file: Path, problems: Problems) -> Description:
-    """The description in the elements of a URDF file; joints that cannot be read are left out."""
+    """The description in the elements of a URDF file; what is invalid is added to `problems`."""
     if root.tag != "robot":
         raise root.error(f"the root element is <{clip(root.tag)}>: expected <robot>")
     if not root.all("link"):
@@ -71,7 +71,7 @@ class _Reader:
     problems: Problems
 
     def link(self, element: Element) -> Link:
-        """The link of an element, without inertia if that cannot be read."""
+        """The link of an element, without its inertia if the inertia cannot be read."""
         link = Link(element.get("name"), where=element.where)
         with self.problems.collect():
             meshes = tuple(self._meshes(element))
@@ -82,7 +82,7 @@ class _Reader:
         return link
 
     def with_world(self, links: list[Link], joints: Sequence[Connection | None]) -> list[Link]:
-        """The links, with the world as their base if a joint is on it and no link is called so."""
+        """The links, and a link "world" if joints have this parent but the file lacks this link."""
         on_world = [joint for joint in joints if joint and joint.parent == WORLD]
         if not on_world or any(link.name == WORLD for link in links):
             return links
@@ -150,7 +150,7 @@ class _Reader:
             yield Mesh(file, at, scale if len(scale) == 3 else UNIT_SCALE)
 
     def _solids(self, link: Element) -> Iterator[Solid]:
-        """The visual primitives of a link; faulty ones are left out, since dynamics need none."""
+        """The visual primitives of a link; invalid ones are left out, since dynamics need none."""
         for visual in link.all("visual"):
             for shape in visual.child("geometry").children:
                 with suppress(ModelError):
@@ -258,7 +258,7 @@ def read_limits(
     problems: Problems,
     unlimited: float = UNLIMITED,
 ) -> Limits:
-    """The limits of a joint from texts; those that cannot be right are changed, with a warning."""
+    """The limits of a joint; invalid ones are dropped, reversed ones swapped, with a warning."""
     limits, subject = Limits(), f"{element.where}: joint {quote(joint)}"
     for key in Limits._fields[2 if kind == "continuous" else 0 :]:
         if (text := texts.get(key)) is None:
@@ -285,7 +285,7 @@ def read_limits(
 
 
 def _mimic(element: Element) -> list[Tie]:
-    """The tie of a joint to the one that it mimics, if it does and can move."""
+    """The tie of a moving joint to the joint that it mimics, or an empty list."""
     if (mimic := element.first("mimic")) is None or element.get("type") == "fixed":
         return []
     factor, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
@@ -293,7 +293,7 @@ def _mimic(element: Element) -> list[Tie]:
 
 
 def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
-    """The rotor inertia of each joint's transmission, times the gear ratio squared."""
+    """Rotor inertia (times the gear ratio squared) and friction offset of each transmission."""
     names = [*dict.fromkeys(joint.get("name") for joint in root.all("joint"))]
     drives = {}
     for transmission in root.all("transmission"):
@@ -304,7 +304,7 @@ def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
             [joint], [actuator] = joints, actuators
             inertia = actuator.number_of("rotor_inertia", "drake:rotor_inertia", "motorInertia")
             offset = actuator.number_of("friction_offset")
-            if inertia:  # else the ratio may be anything; Drake's comes before another one of 1
+            if inertia:  # else the ratio is not read; Drake's ratio comes first
                 ratio = joint.number_of("mechanicalReduction", default=1.0)
                 tags = "drake:gear_ratio", "mechanicalReduction"
                 ratio = actuator.number_of(*tags, default=ratio)
@@ -327,7 +327,7 @@ def write_urdf(robot: RobotModel, path: str | Path) -> None:
 
 
 def urdf_text(robot: RobotModel) -> str:
-    """The robot as URDF: the file's links and frames, merged bodies as one."""
+    """The robot as URDF: the links and frames of its file, with merged bodies as one link."""
     description = _on_axes(describe(robot))
     _check_characters(description)
     root = ElementTree.Element("robot", name=description.name)
@@ -360,7 +360,7 @@ def _check_characters(description: Description) -> None:
 def _on_axes(description: Description) -> Description:
     """The description with every joint's axis through its child's origin, as URDF needs it.
 
-    A link whose frame is off the axis gets a new one on it, and its own as a fixed frame.
+    A link off the axis becomes a fixed frame of a new link, which is on the axis and has the mass.
     """
     links: list[Link] = []
     joints: list[Connection] = []

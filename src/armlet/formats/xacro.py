@@ -1,7 +1,7 @@
-"""xacro: files are expanded by the package `xacro`, in a child process.
+"""Expansion of xacro files by the package `xacro`, in a child process.
 
 A xacro file is a program: its expressions are Python, and it reads files and environment variables.
-It is loaded by those who trust it. The child process bounds its time and the size of its result.
+Load only files that you trust. The time and the output of the child process are limited.
 """
 
 import json
@@ -21,13 +21,13 @@ from armlet.formats.xml import Element, parse_xml
 
 CHILD = Path(__file__).with_name("xacro_child.py")
 MAX_SECONDS = 30.0
-"""The most time that expanding may take; a humanoid of twenty files takes half a second."""
+"""The most time (s) that an expansion may take; a humanoid of twenty files takes half a second."""
 
 
 def expand_xacro(
     path: Path, root: Element, arguments: Mapping[str, Any] | None, folders: Folders
 ) -> Element:
-    """Expand a xacro file, whose root element is given; returns the root of the result."""
+    """Expand a xacro file with root element `root`; return the root element of the result."""
     if find_spec("xacro") is None:
         raise ModelError(
             "xacro files are expanded by the package xacro, which is not installed: pip install "
@@ -60,7 +60,7 @@ def expand_xacro(
 
 
 def _run_child(path: Path, arguments: Mapping[str, str], folders: Folders) -> dict[str, Any]:
-    """Run the child process, and look up the packages that it asks for; returns its result."""
+    """Run the child process, send it the folders of packages on request, and return its result."""
     where, start = clip(path.name), monotonic()
     packages: dict[str, str] = {}
     message: Any = {"file": str(path), "arguments": arguments}
@@ -91,10 +91,10 @@ def _run_child(path: Path, arguments: Mapping[str, str], folders: Folders) -> di
             finally:
                 late.cancel()
                 child.kill()
-    except BrokenPipeError:  # it ended before it read
+    except BrokenPipeError:  # the child ended before it read the request
         raise ModelError(_end_message(where, "", monotonic() - start)) from None
     for name, folder in sorted(packages.items(), key=lambda item: len(item[1]), reverse=True):
-        for written in (f"file://{folder}/", f"{folder}/"):  # folders of packages on this machine
+        for written in (f"file://{folder}/", f"{folder}/"):  # URIs in place of local folders
             answer["text"] = answer.get("text", "").replace(written, f"package://{name}/")
     return answer
 

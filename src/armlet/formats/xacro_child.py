@@ -1,9 +1,9 @@
-"""The child process that expands a xacro file by the package `xacro`; `xacro` starts it.
+"""The child process in which the package `xacro` expands a file, started by `formats.xacro`.
 
-It imports nothing of armlet. It reads and writes lines of JSON: reads the request {"file",
-"arguments"}; writes {"find": NAME} for every $(find NAME) and reads the folder of that package;
-writes the result, {"text", "known"} with the arguments that the file has, or {"error", "file",
-"macros", "missing"}.
+This module imports nothing of armlet. It reads and writes lines of JSON. It reads the request,
+{"file", "arguments"}. For every $(find NAME) it writes {"find": NAME} and reads the folder of this
+package. Then it writes the result: {"text", "known"}, of which "known" has the arguments that the
+file declares or uses, or {"error", "file", "macros", "missing"}.
 """
 
 import json
@@ -15,25 +15,25 @@ from typing import Any
 
 
 class Arguments(dict[str, str]):
-    """The arguments of a file by name; those that it declares or uses are recorded."""
+    """The arguments by name; `known` records those that the file declares or uses."""
 
     def __init__(self, values: dict[str, str]) -> None:
         super().__init__(values)
         self.known: set[str] = set()
 
-    def __contains__(self, name: object) -> bool:  # asked where an argument is declared
+    def __contains__(self, name: object) -> bool:  # called where a file declares it
         self.known.add(str(name))
         return super().__contains__(name)
 
-    def __getitem__(self, name: str) -> str:  # asked where it is used
+    def __getitem__(self, name: str) -> str:  # called where a file uses it
         value = super().__getitem__(name)
         self.known.add(name)
         return value
 
 
 def main() -> None:
-    """Expand the file of one request."""
-    answers, sys.stdout = sys.stdout, sys.stderr  # what the file prints is not an answer
+    """Read one request, and write the expanded file or the error."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # keeps prints of the file out of the answers
 
     def write(**answer: Any) -> None:
         print(json.dumps(answer), file=answers, flush=True)
@@ -53,7 +53,7 @@ def main() -> None:
     try:
         document = xacro.process_file(request["file"], mappings=arguments, verbosity=0)
         write(text=document.toprettyxml(indent="  "), known=sorted(arguments.known))
-    except Exception as error:  # of any kind: the file is a program
+    except Exception as error:  # of any kind, since the file is a program
         files = [request["file"], *xacro.all_includes]
         write(
             error=str(error).strip() or type(error).__name__,
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def _missing(error: str, files: list[str], arguments: Arguments) -> list[str]:
-    """All arguments that the files use and that have no value, if that is the error."""
+    """All arguments used without a value in the files, if the error is a missing argument."""
     match = re.search(r"Undefined substitution argument (\w+)", error)
     if not match:
         return []

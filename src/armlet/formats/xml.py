@@ -1,4 +1,4 @@
-"""A small XML reader with line numbers, bounded in size and depth, without document types."""
+"""A small XML reader with line numbers, which limits size and depth and refuses document types."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from armlet.scalar import Vector
 
 MAX_DEPTH = 200
 MAX_ELEMENTS = 200_000
-"""The most elements of a file, which take memory."""
+"""The most elements of a file, since each element takes memory."""
 NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 """A decimal number as in C; Python's float would also accept 1_0 and digits of other scripts."""
 COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -79,7 +79,7 @@ class Element:
         return self.child(tag).text.strip() or default
 
     def number_of(self, *tags: str, default: float = 0.0) -> float:
-        """The number in the first child that has one of the tags: its value, or its text."""
+        """The number in the child with the first of `tags` that exists: its `value` or its text."""
         for child in filter(None, map(self.first, tags)):
             if "value" in child.attributes:
                 return child.number("value")
@@ -87,7 +87,7 @@ class Element:
         return default
 
     def numbers(self, key: str, n: int | None, default: tuple[float, ...] | None = None) -> Vector:
-        """An attribute that is n finite numbers, or any number of them when n is None."""
+        """The `n` finite numbers in an attribute, or all numbers in it if `n` is None."""
         text = self.attributes.get(key)
         if text is None:
             if default is None:
@@ -98,7 +98,7 @@ class Element:
 
 
 def numbers(text: str, n: int | None, subject: str) -> Vector:
-    """The finite numbers in a text, n of them if n is given."""
+    """The `n` finite numbers in a text, or all numbers in it if `n` is None."""
     wanted = "a finite number" if n == 1 else "finite numbers separated by spaces"
     texts = re.findall("[^ \t\r\n]+", text)  # the white space of XML, unlike `str.split`
     are_numbers = all(map(NUMBER.fullmatch, texts))
@@ -166,10 +166,10 @@ def read_xml(path: Path) -> Element:
 
 
 def parse_xml(data: bytes, file: str) -> Element:
-    """The root element of the bytes of a file, which is called `file` in messages.
+    """Parse the bytes of a file, called `file` in messages, and return the root element.
 
-    A declaration that is not at the start and comments with "--" in them are made blank if they
-    are why the bytes cannot be parsed: other readers of robots overlook them.
+    If an XML declaration after the start, or a comment with "--" in it, is invalid, it is replaced
+    by spaces, and the bytes are parsed again: other readers of robots overlook both errors.
     """
     overlooked = [expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_MISPLACED_XML_PI]
     while True:
@@ -190,12 +190,12 @@ def parse_xml(data: bytes, file: str) -> Element:
             message = f"{file}, line 1: {clip(str(error))}: save the file as UTF-8"
             raise ModelError(message) from None
         else:
-            assert builder.root is not None  # the parser raises if there is none
+            assert builder.root is not None  # the parser raises if there is no root
             return builder.root
 
 
 def _blank_overlooked(data: bytes, at: int, reason: str, root: Element | None) -> bytes:
-    """The bytes with what other readers overlook made blank, given where and why parsing failed."""
+    """Blank out what other readers overlook, if parsing failed at `at` for this `reason`."""
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
         return COMMENT.sub(lambda x: _blank(x) if x[0].endswith(b"-->") else x[0], data)
     if root is None and (start := data.find(b"<?xml", at)) >= 0:
@@ -204,12 +204,12 @@ def _blank_overlooked(data: bytes, at: int, reason: str, root: Element | None) -
 
 
 def _blank(match: re.Match[bytes]) -> bytes:
-    """The bytes of a match made blank; lines keep their numbers."""
+    """The match with all characters but line breaks replaced by spaces."""
     return re.sub(rb"[^\r\n]", b" ", match[0])
 
 
 def _reason(reason: str, rest: bytes, open_elements: list[Element]) -> str:
-    """The parser's error in plain words; `rest` is the input from where it stopped."""
+    """The parser's error in plain words; `rest` is the input at the error."""
     if reason == expat.errors.XML_ERROR_NO_ELEMENTS:
         reason = "the file ends" if open_elements else "the file has no element"
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN and rest[:1] > b"\x7f":
