@@ -143,7 +143,7 @@ class Case(NamedTuple):
         return robot, state, entry.function(arm, *state)
 
     def limit(self, quantity: str, robot: RobotModel) -> float:
-        """The tolerance, times the condition number of the inertia matrix if that is inverted."""
+        """The tolerance, times the condition number of the inertia matrix if it is inverted."""
         limit = 10.0 ** (10 - DIGITS) if self.way == DIGITAL else TOLERANCE
         if QUANTITIES[quantity].inverts != "inertia_matrix":
             return limit
@@ -238,7 +238,7 @@ def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vecto
 
 
 def _regressor(robot: RobotModel, state: Sequence[Any], Y: Matrix) -> tuple[Vector, Vector]:
-    """The law of a regressor Y: Y φ' are the (gravity) torques, with φ' the minimal parameters."""
+    """The law of a regressor Y: Y times the minimal parameters is the torque, or gravity torque."""
     whole = definition.inverse_dynamics if len(state) > 1 else definition.gravity_torque
     tau = whole(robot.without_drives(), *state)
     return _flat(Y @ closed_form(robot).values), _flat(tau)
@@ -292,7 +292,7 @@ def random_robot(
 
     The letters `joints` are the joint types, repeated in turn. A tree has two bodies on the base
     and a branch. With `massless`, the first body has no mass. With `drives`, the robot also has
-    springs and partial gravity compensation of some bodies.
+    springs, and gravity compensation of some bodies.
     """
     rng = np.random.default_rng(seed)
     quarters = np.pi / 2 * np.arange(-1, 3)

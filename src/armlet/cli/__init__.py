@@ -66,7 +66,7 @@ def armlet(
 
 
 def main() -> None:
-    """Run the command line; print an error and exit with code 1."""
+    """Run the command line; if it fails, print the error and exit with code 1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="spell")

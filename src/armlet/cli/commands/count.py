@@ -247,7 +247,7 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
 
 
 def _scope(total: Total) -> str:
-    """The scope of a published total as text in parentheses; empty for the general arm."""
+    """The scope of a published total as text in parentheses; empty for the default scope."""
     words = [
         f"joint {total.prismatic} prismatic" if total.prismatic else "",
         "quarter turns" if total.twists == "quarter" else "",
