@@ -1,7 +1,7 @@
-"""The look of all figures, light and dark, and how they are saved as pages and pictures.
+"""The light and dark themes of all figures, and functions that save figures.
 
-A figure is drawn in the colours of the light theme. The dark one is the same figure with each
-colour replaced by its counterpart (`DARK`): in Python for a picture, in the browser for a page.
+A figure is drawn in the colours of the light theme. The dark theme replaces each colour by its
+counterpart in `DARK`: in Python for a picture, in the browser for a page.
 """
 
 import json
@@ -18,24 +18,24 @@ from armlet.errors import ArmletError, DataError, quote, visible
 
 Theme = Literal["light", "dark"]
 PAGE, *PICTURES = ENDINGS = (".html", ".png", ".svg")
-"""What a figure is saved as, by the ending of its file."""
+"""The endings of the files that a figure can be saved as."""
 WIDTH, SCALE = 900, 2
-"""Of a picture: its width where the figure has none, and its pixels per pixel of the figure."""
+"""The width of pictures of figures without a width, and the pixel ratio of .png pictures."""
 
 # fmt: off
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#4a1870", "#4d4000")
-"""Colours of curves, which people who are colour-blind can tell apart (after Okabe and Ito)."""
+"""Colours of curves that colour-blind people can distinguish (after Okabe and Ito)."""
 INK, FAINT, GRID, PAPER = "#24292f", "#6e7781", "#e4e8ec", "#ffffff"
-"""Text and lines that stand out, those that do not, lines of a grid, and what is behind all."""
+"""Colours of main text and lines, of secondary text and lines, of grids, and of the background."""
 SHADE = "#b4bcc6"
-"""Wide lines and areas behind curves."""
+"""The colour of wide lines and of areas behind curves."""
 DARK = {
     **dict(zip(COLOURS, (
         "#3a9bdc", "#f0a830", "#1fbf8f", "#f0703c", "#f2a7cf", "#a5dcff", "#9466ff", "#f0e442",
     ), strict=True)),
     INK: "#e2e6ea", FAINT: "#98a2ad", GRID: "#343b43", PAPER: "#16191d", SHADE: "#59626d",
 }
-"""The colours of the dark theme by those of the light one."""
+"""The colours of the dark theme by their counterparts in the light theme."""
 # fmt: on
 FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 TOP_LEFT = {"x": 0, "xanchor": "left", "y": 1, "yanchor": "top"}
@@ -43,26 +43,26 @@ COLOUR = re.compile("#[0-9a-f]{6}")
 
 
 class Figure(Protocol):
-    """The methods of a Plotly figure that are used most."""
+    """The most used methods of a Plotly figure."""
 
     def show(self) -> object:
-        """Open it in a browser or a notebook."""
+        """Open the figure in a browser or a notebook."""
 
     def write_html(self, file: str | Path) -> object:
-        """Write it as a page."""
+        """Write the figure as an HTML page."""
 
     def to_html(self, *, full_html: bool, include_plotlyjs: bool | str) -> str:
-        """It as the text of a page, or of a section of one."""
+        """The HTML of the figure, as a page or as a section of a page."""
 
     def to_json(self) -> str:
-        """It as JSON."""
+        """The figure as JSON."""
 
 
 class Plottable:
-    """A base class: notebooks show the plot, or text where Plotly is not installed."""
+    """A base class of results that notebooks show as a plot, or as text without Plotly."""
 
     def plot(self) -> Figure:
-        """It as a Plotly figure."""
+        """Return a Plotly figure of the object."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
@@ -73,14 +73,14 @@ class Plottable:
 
 
 def graph_objects() -> Any:
-    """The module of Plotly's curves, bars and surfaces."""
+    """Import `plotly.graph_objects`, which has the classes of curves, bars and surfaces."""
     return require("plotly.graph_objects")
 
 
 def panels(
     rows: int = 1, columns: int = 1, *, height: int, title: str | None = None, **options: Any
 ) -> Any:
-    """An empty figure of panels in rows and columns; options are those of `make_subplots`."""
+    """An empty figure of panels in rows and columns; `options` go to Plotly's `make_subplots`."""
     figure = require("plotly.subplots").make_subplots(rows, columns, **options)
     figure.update_layout(template=template(), height=height, title_text=title)
     if title is None:
@@ -122,12 +122,12 @@ def template() -> dict[str, Any]:
 
 
 def plain(text: str) -> str:
-    """Text as Plotly shows it unchanged: without tags and unprintable characters."""
+    """Escape tags and unprintable characters, so that Plotly shows the text literally."""
     return escape(visible(text), quote=False)
 
 
 def with_theme(figure: Figure, theme: Theme) -> Figure:
-    """A figure in the colours of a theme."""
+    """Return the figure in the colours of `theme`."""
     if theme not in ("light", "dark"):
         raise DataError(f"theme is {quote(str(theme))}: expected light or dark")
     if theme == "light":
@@ -141,7 +141,7 @@ def with_theme(figure: Figure, theme: Theme) -> Figure:
 
 
 def check(path: str | Path) -> None:
-    """Refuse a file that a figure cannot be saved as, before the figure is computed."""
+    """Raise if a figure cannot be saved as `path`; called before the figure is computed."""
     path = expand_user(path)
     if path.suffix not in ENDINGS:
         raise DataError(
@@ -161,10 +161,10 @@ def save(figure: Figure, path: str | Path, *, theme: Theme = "light") -> None:
     figure : Figure
         A Plotly figure in armlet's colours, such as `Trajectory.plot` returns.
     path : str or Path
-        A page (.html) needs no network, and is light or dark as its reader has it. Pictures
-        (.png, .svg) need kaleido and a Chrome or Chromium that kaleido finds.
+        A page (.html) needs no network, and is light or dark as its reader's browser is set.
+        Pictures (.png, .svg) need kaleido and a Chrome or Chromium that kaleido finds.
     theme : {"light", "dark"}
-        Of a picture.
+        The theme of a picture.
     """
     check(path)
     path = expand_user(path)
@@ -177,7 +177,7 @@ def save(figure: Figure, path: str | Path, *, theme: Theme = "light") -> None:
 
 
 def _picture(figure: Any, path: Path) -> bytes:
-    """A picture of a figure, drawn by a browser."""
+    """The bytes of a .png or .svg picture of a figure, which a browser draws."""
     kaleido, kind = require("kaleido"), path.suffix[1:]
     options = {
         "format": kind,
@@ -187,7 +187,7 @@ def _picture(figure: Any, path: Path) -> bytes:
     }
     try:
         picture: bytes = kaleido.calc_fig_sync(figure, opts=options)
-    except Exception as error:  # of kaleido, the browser, or what is between them
+    except Exception as error:  # of kaleido, the browser, or their connection
         raise unwritable(
             path,
             f"kaleido draws {kind} files with Chrome or Chromium, which failed "
@@ -197,15 +197,15 @@ def _picture(figure: Any, path: Path) -> bytes:
 
 
 def figure_html(figure: Figure) -> str:
-    """A figure as a section of a `page`."""
+    """The HTML of a figure, for the body of `page`."""
     text = figure.to_json().replace("<", "\\u003c")
     return f'<div class="figure"><script type="application/json">{text}</script></div>\n'
 
 
 def page(title: str, body: str, style: str = "") -> str:
-    """A page with figures that needs no network, light or dark as its reader has it.
+    """The HTML of a page with figures, light or dark as its reader's browser is set.
 
-    `style` may use the colours --ink, --faint, --grid, --paper and --shade.
+    The page needs no network. The CSS `style` may use --ink, --faint, --grid, --paper and --shade.
     """
     colours = {"ink": INK, "faint": FAINT, "grid": GRID, "paper": PAPER, "shade": SHADE}
     template = files("armlet").joinpath("plotting.html").read_text(encoding="utf-8")

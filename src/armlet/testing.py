@@ -1,4 +1,4 @@
-"""Tests of formulations: the laws of their quantity, and what a failure usually means."""
+"""Check formulations against the laws of their quantity, and explain failures."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -32,22 +32,22 @@ from armlet.robot.robot import GROUPS
 from armlet.scalar import Matrix, Scalar, Vector
 
 TOLERANCE = 1e-9
-"""The largest error, relative to the largest entry (times the condition of H where inverted)."""
+"""The largest error of a correct result, relative to the largest entry of the expected one."""
 DIGITS, DIGITAL = 50, "digits"
 
 
 def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int = 3) -> None:
     """Raise AssertionError if a formulation breaks a law of its quantity.
 
-    It is evaluated on random serial arms and trees with the joints it declares, with rotor inertia,
-    with massless bodies, with lumped inertias and, if it takes one, with a wrench on the tool, in
-    floats, traced and (if mpmath is installed) at fifty digits, and compared with the definition of
-    its quantity. The message says where it differs and what that usually means.
+    The formulation is compared with the definition or the laws of its quantity, on random serial
+    arms and trees of the joint types that it declares: with floats, traced, and at fifty digits if
+    mpmath is installed. Further cases have rotor inertia, a massless body, lumped inertias or a
+    wrench on the tool. The message says where results differ and what the cause usually is.
 
     Parameters
     ----------
     formulation : Formulation or callable
-        An entry of `armlet.FORMULATIONS`, or the function that was registered.
+        An entry of `armlet.FORMULATIONS`, or the registered function of one.
     seeds : int
         Number of random robots of each kind.
 
@@ -67,7 +67,7 @@ def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int 
 
 
 def _check(entry: Formulation, case: "Case", seed: int) -> None:
-    """Raise if a formulation fails on one robot."""
+    """Raise AssertionError if a formulation fails in a case, on the random robot of `seed`."""
     quantity = entry.quantity
     head = f"formulation {entry.name!r} of {quantity}"
     robot = random_robot(seed, **case.options)
@@ -112,18 +112,18 @@ def _entry(formulation: Formulation | Callable[..., Any]) -> Formulation:
 
 
 class Case(NamedTuple):
-    """A kind of robot, how a formulation is evaluated on it, and what a failure usually means."""
+    """A kind of robot, the way to evaluate a formulation on it, and a hint for failures."""
 
     name: str
     hint: str
     options: dict[str, Any]
-    """Those of `random_robot`."""
+    """The arguments of `random_robot`."""
     way: str = "plain"
 
     def values(
         self, entry: Formulation, robot: RobotModel, seed: int
     ) -> tuple[RobotModel, Sequence[Any], Any]:
-        """The robot, its state and the result of the formulation."""
+        """Evaluate a formulation at a random state; return the robot, the state and the result."""
         quantity = entry.quantity
         state = _state(quantity, robot, seed)
         if self.way == "wrench":
@@ -143,7 +143,7 @@ class Case(NamedTuple):
         return robot, state, entry.function(arm, *state)
 
     def limit(self, quantity: str, robot: RobotModel) -> float:
-        """The largest error allowed, times the condition number of H if it is inverted."""
+        """The tolerance, times the condition number of the inertia matrix if it is inverted."""
         limit = 10.0 ** (10 - DIGITS) if self.way == DIGITAL else TOLERANCE
         if QUANTITIES[quantity].inverts != "inertia_matrix":
             return limit
@@ -152,7 +152,7 @@ class Case(NamedTuple):
 
 
 def _cases(entry: Formulation) -> Iterator[Case]:
-    """The cases, from the simplest to the most special, so that the first failure tells most."""
+    """Yield the cases from simple to special; the first failure then says most of its cause."""
     joints = {"joints": entry.joints}
     yield Case(
         f"serial arms of {_kind(entry.joints[0])} joints",
@@ -226,7 +226,7 @@ def _cases(entry: Formulation) -> Iterator[Case]:
 
 
 def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vector, Vector]:
-    """C q̇ + g is the bias, and Ḣ - 2 C is skew."""
+    """The laws of a Coriolis matrix C: C q̇ + gravity torque = bias, and Ḣ - 2 C is skew."""
     q, qd = state
     step = definition.STEP * (-1 + 0j) ** 0.5
     moved = [x + step * speed for x, speed in zip(q, qd, strict=True)]
@@ -238,7 +238,7 @@ def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vecto
 
 
 def _regressor(robot: RobotModel, state: Sequence[Any], Y: Matrix) -> tuple[Vector, Vector]:
-    """Y φ' is the torques of the rigid bodies, or those of gravity."""
+    """The law of a regressor Y: Y times the minimal parameters is the torque, or gravity torque."""
     whole = definition.inverse_dynamics if len(state) > 1 else definition.gravity_torque
     tau = whole(robot.without_drives(), *state)
     return _flat(Y @ closed_form(robot).values), _flat(tau)
@@ -249,17 +249,17 @@ LAWS: dict[str, Callable[[RobotModel, Sequence[Any], Any], tuple[Vector, Vector]
     "regressor": _regressor,
     "gravity_regressor": _regressor,
 }
-"""Laws of the quantities without a definition: each returns a value and what it must be."""
+"""Laws of quantities without a definition: each returns a value and the expected value."""
 
 
 def _flat(result: Any) -> Vector:
-    """All entries of a result of one or several outputs, flattened."""
+    """Flatten a result of one or several outputs to a vector of all entries."""
     outputs = result if isinstance(result, tuple) else (result,)
     return np.concatenate([np.ravel(np.asarray(y, dtype=object)) for y in outputs])
 
 
 def _hint(case: Case, robot: RobotModel, wrong: Vector) -> str:
-    """What a failure usually means, judged by which joints are wrong."""
+    """What a failure usually means, judged by the joints whose entries are wrong."""
     if wrong.size != robot.nv:
         return case.hint
     roots = {i for i, p in robot.base_to_tips() if p == BASE}
@@ -288,11 +288,11 @@ def random_robot(
     massless: bool = False,
     drives: bool = False,
 ) -> RobotModel:
-    """A robot of random bodies on random axes, some of them perpendicular or parallel.
+    """A robot of random bodies on random axes, some of which are perpendicular or parallel.
 
-    Its joints are of the given kinds, in turn. A tree has two bodies on the base and a branch;
-    the massless body, if any, is the first. With drives it also has springs, and gravity
-    compensation of a share of some bodies.
+    The letters `joints` are the joint types, repeated in turn. A tree has two bodies on the base
+    and a branch. With `massless`, the first body has no mass. With `drives`, the robot also has
+    springs, and gravity compensation of some bodies.
     """
     rng = np.random.default_rng(seed)
     quarters = np.pi / 2 * np.arange(-1, 3)
@@ -304,7 +304,7 @@ def random_robot(
         return 0.0 if rng.random() < 0.3 else float(rng.uniform(-0.5, 0.5))
 
     def body() -> tuple[Scalar, Vector, Matrix]:
-        """Mass, first moment and inertia about the origin of six random points."""
+        """Mass, first moment, and inertia about the origin of a body of six random point masses."""
         points, masses = rng.normal(scale=0.2, size=(6, 3)), rng.uniform(0.1, 1, 6)
         J = sum(point_inertia(float(m), r.tolist()) for m, r in zip(masses, points, strict=True))
         return float(masses.sum()), (masses @ points).astype(object), J
@@ -349,7 +349,7 @@ def random_robot(
 
 
 def _kind(letter: str) -> str:
-    """The name of a joint type, by its letter."""
+    """The name of the joint type with this letter."""
     return next(name for name, kind in JOINT_TYPES.items() if kind.letter == letter)
 
 

@@ -1,11 +1,11 @@
-"""Random trials of everything that a user may do to armlet, for as long as one likes.
+"""Random trials of everything that a user may do with armlet, for a time of one's choice.
 
-`make fuzz` runs all classes of `fuzz.classes`; a short slice of each runs in `make test`. A trial
-is a function of a random generator and an empty folder that raises where something is wrong, so
-that a class and a seed reproduce it.
+`make fuzz` runs all classes of `fuzz.classes`; `make test` runs a few trials of each class. A trial
+is a function of a random generator and an empty folder that raises if something is wrong. The
+class and the seed of a trial reproduce it.
 """
 
 
 def pick(rng, values):
-    """One of the values at random."""
+    """Return one of the values at random."""
     return values[rng.integers(len(values))]

@@ -19,11 +19,11 @@ from fuzz.worker import Class
 
 COMMAND = "PYTHONPATH=tests .venv/bin/python -m fuzz --only {name} --seed {seed} --trials 1"
 SHOWN = 300
-"""Characters of a reason on the terminal; the file has all."""
+"""The characters of a failure's reason on the terminal; the file has the whole reason."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Try the classes asked for, tell what failed and return 1 if anything did."""
+    """Run the requested classes, print the failures, and return 1 if there is any."""
     asked = parsed(arguments)
     console = Console(highlight=False)
     names = asked.only or list(CLASSES)
@@ -63,7 +63,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
 def shown(
     console: Console, file: TextIO, name: str, tried: Class, asked: argparse.Namespace, s: float
 ) -> Result:
-    """Run a class with a line of progress and a line for each failure."""
+    """Run a class, with a progress line and one line for each failure."""
     say = partial(console.print, markup=False, soft_wrap=True)
     say(f"{name}: {tried.about}; {s:.0f} s, seeds from {asked.seed}")
     columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn())
@@ -87,7 +87,7 @@ def shown(
 
 
 def table(results: dict[str, Result | str]) -> Table:
-    """A line per class: how many were tried and failed, or why none was tried."""
+    """A table with the trials, failures and seconds of each class, or why it was not run."""
     lines = Table("class", *("tried", "failed", "seconds"))
     for name, result in results.items():
         if isinstance(result, Result):

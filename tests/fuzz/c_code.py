@@ -1,4 +1,4 @@
-"""Generated C of random robots: no warning, nothing that sanitizers find, its own test passes."""
+"""Generated C of random robots: no warnings, no sanitizer findings, and its own test passes."""
 
 import shutil
 from functools import cache
@@ -11,7 +11,7 @@ from armlet.codegen.project import Function, project
 
 LARGEST = 4
 SKIPPED = ("cartesian_linearization",)
-"""Quantities whose programs take a compiler too long under sanitizers."""
+"""Quantities whose C code takes too long to compile with sanitizers."""
 
 
 def missing() -> str:
@@ -35,7 +35,7 @@ def trial(rng, folder):
     try:
         files = project(robot, functions, "c", dtype)
     except armlet.CompileError as error:
-        if "singular everywhere" in str(error):  # two parallel slides, say
+        if "singular everywhere" in str(error):  # for example, two parallel prismatic joints
             return
         raise
     for name, text in files.items():
@@ -55,7 +55,7 @@ def quantities() -> list[str]:
 
 
 def traced(rng, robot, quantity) -> Function | None:
-    """A quantity by any formulation that holds for the robot, where it has one."""
+    """Trace a random formulation of a quantity; None if it does not hold for the robot."""
     names = list(armlet.formulations(quantity))
     try:
         program = armlet.trace(robot, quantity, str(rng.choice(names)))

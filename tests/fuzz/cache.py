@@ -1,4 +1,4 @@
-"""Damage to the cache: the next use gives the same bits, without a crash or a hang."""
+"""Damage to the cache: the next use returns the same bits, without a crash or a hang."""
 
 import os
 import shutil
@@ -15,11 +15,11 @@ from armlet.runtime.cache import directory
 ARM, QUANTITY = "planar2r", "gravity_torque"
 ROWS = np.random.default_rng(0).uniform(-2, 2, (40, 2))
 EVER = 0.5
-"""How often damage goes on while the cache is used."""
+"""The share of trials in which another thread damages the cache while it is used."""
 
 
 def use(folder: Path) -> bytes:
-    """One state and many by a fresh robot: its program and its code are looked for in the cache."""
+    """Evaluate one state and a batch with a new kernel, which looks for its code in the cache."""
     before = os.environ.get("ARMLET_CACHE", "")
     os.environ["ARMLET_CACHE"] = str(folder)
     try:
@@ -31,7 +31,7 @@ def use(folder: Path) -> bytes:
 
 @cache
 def whole() -> tuple[bytes, dict[str, bytes]]:
-    """The bits without damage, and the entries they leave."""
+    """The results of an undamaged cache, and the entries of the cache."""
     folder = directory() / "whole"
     found = use(folder)
     return found, {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -65,11 +65,11 @@ def keep_damaging(rng, folder, stop):
 
 
 def damage(rng, folder):
-    """Do something to one of the entries, if there is one."""
+    """Damage one of the entries of the cache, if there is one."""
     paths = sorted(folder.glob("*.object"))
     if paths:
         change = CHANGES[rng.integers(len(CHANGES))]
-        with suppress(OSError):  # where it is a link to itself, or a use of the cache was faster
+        with suppress(OSError):  # the entry is a link to itself, or was replaced meanwhile
             change(rng, paths[rng.integers(len(paths))])
 
 
@@ -98,7 +98,7 @@ def overwritten(rng, path):
 
 
 def swapped(rng, path):
-    """Another entry under its name."""
+    """Replace an entry by the contents of another entry."""
     others = sorted(path.parent.glob("*.object"))
     write(path, contents(others[rng.integers(len(others))]))
 
@@ -124,7 +124,7 @@ def with_mode(rng, path):
 
 
 def linked(rng, path):
-    """A link to nowhere, to itself, to a folder, to a device without an end, to another entry."""
+    """Replace an entry by a link: broken, to itself, a folder, a device or another entry."""
     others = sorted(path.parent.glob("*.object"))
     targets = ["/nonexistent", path.name, "/", "/dev/zero", "/dev/null", str(others[0])]
     remove(path)
@@ -132,7 +132,7 @@ def linked(rng, path):
 
 
 def as_pipe(rng, path):
-    """Reading it waits for a writer that never comes."""
+    """Replace an entry by a pipe without a writer, from which a read never returns."""
     remove(path)
     os.mkfifo(path)
 

@@ -1,15 +1,15 @@
-"""Small files that may take long: each function writes one, of a random size."""
+"""Small files that may take long to load: each function returns one of random size."""
 
 
 def reversed_chain(rng):
-    """Joints in an order in which every parent comes last."""
+    """Joints in reverse order, so that each parent comes after its children."""
     n = rng.integers(1000, 10_000)
     links = "".join(f'<link name="l{i}"/>' for i in range(n + 1))
     return ".urdf", f'<robot name="r">{links}{"".join(map(_joint, reversed(range(n))))}</robot>'
 
 
 def loop(rng):
-    """Links that all have a parent."""
+    """A loop of links, in which every link has a parent."""
     n = rng.integers(1000, 20_000)
     links = "".join(f'<link name="l{i}"/>' for i in range(n))
     joints = "".join(_joint(i, (i + 1) % n) for i in range(n))
@@ -24,7 +24,7 @@ def _joint(i, child=None):
 
 
 def long_text(rng):
-    """Lines between elements."""
+    """Many empty lines between elements."""
     return ".urdf", f'<robot name="r"><link name="a"/>{chr(10) * _many(rng)}</robot>'
 
 
@@ -36,7 +36,7 @@ def deep_elements(rng):
 
 
 def deep_classes(rng):
-    """Default classes inside each other, each with settings of its own."""
+    """Nested default classes, of which the middle one has many settings."""
     n, settings = rng.integers(20, 199), '<joint damping="1"/>' * rng.integers(1, 1000)
     inside = ""
     for i in range(n):
@@ -46,7 +46,7 @@ def deep_classes(rng):
 
 
 def many_classes(rng):
-    """Default classes beside each other in one that has many settings."""
+    """Many default classes side by side, in a parent class with many settings."""
     settings = "".join(f'<geom class="a{i}"/>' for i in range(rng.integers(1, 50)))
     classes = "".join(f'<default class="c{i}"/>' for i in range(rng.integers(100, 30_000)))
     return ".xml", f"<mujoco><default>{settings}{classes}</default><worldbody/></mujoco>"
@@ -79,7 +79,7 @@ def many_bodies(rng):
 
 
 def _many(rng):
-    """Up to a million."""
+    """A random number from a thousand to a million."""
     return int(10 ** rng.uniform(3, 6))
 
 

@@ -1,8 +1,8 @@
-"""The dynamics of a URDF from the numbers in its text: 4x4 poses, d'Alembert, thirty digits.
+"""The dynamics of a URDF to thirty digits, by 4x4 poses and d'Alembert's principle.
 
-Slow and obvious, and nothing of armlet is used: no canonical frames, no merged bodies, no minimal
-parameters. All vectors are in base axes. Numbers are decimal, of fifty digits, so that the text is
-read exactly; derivatives are differences over a step of 1e-20, which leaves thirty.
+This module is slow, simple and independent of armlet: no canonical frames, merged bodies or minimal
+parameters. All vectors are in base axes. Numbers are decimals of fifty digits, which hold the text
+exactly; derivatives are differences over a step of 1e-20, which leaves thirty digits.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ DECIMALS = range(10, 17)
 
 
 def exactly(function):
-    """The function, run with all digits."""
+    """Decorate a function to compute with `DIGITS` digits."""
 
     @wraps(function)
     def run(*args):
@@ -33,7 +33,7 @@ def exactly(function):
 
 
 def numbers(values) -> np.ndarray:
-    """Texts or floats as exact numbers."""
+    """Convert texts or floats to an array of exact decimals."""
     array = np.asarray([Decimal(x) for x in np.ravel(np.asarray(values, object))], object)
     return array.reshape(np.shape(values))
 
@@ -51,7 +51,7 @@ def cos_sin(angle: Decimal) -> tuple[Decimal, Decimal]:
 
 
 def rotation(axis, angle: Decimal):
-    """The turn about a unit vector, by the formula of Rodrigues."""
+    """The rotation about a unit vector, by Rodrigues' formula."""
     c, s = cos_sin(angle)
     x, y, z = axis
     K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]], object)
@@ -65,7 +65,7 @@ def pose(R, r):
 
 
 class Body(NamedTuple):
-    """A link that weighs something: mass, centre of mass and inertia in the link's frame."""
+    """The mass, centre of mass and inertia of a link, in the link's frame."""
 
     m: Decimal
     com: np.ndarray
@@ -73,7 +73,7 @@ class Body(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """A joint, its place in the parent's frame, and its axis; the index is that of q, or None."""
+    """A joint, with its pose in the parent's frame; `index` is that of q, None if it is fixed."""
 
     parent: str
     child: str
@@ -84,7 +84,7 @@ class Joint(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """What a link does: its pose, and of its origin velocity and acceleration."""
+    """The pose T of a link, and the velocities and accelerations of the link and its origin."""
 
     T: np.ndarray
     w: np.ndarray
@@ -94,7 +94,7 @@ class Motion(NamedTuple):
 
 
 class Tree:
-    """The links and joints of a URDF, with q in the order of the names of joints given."""
+    """The links and joints of a URDF, with q in the order of the joint names `names`."""
 
     @exactly
     def __init__(self, text: str, names) -> None:
@@ -121,7 +121,7 @@ class Tree:
         self.joint_of = {joint.child: joint for joint in self.joints}
 
     def path(self, link: str) -> Iterator[Joint]:
-        """The moving joints between a link and the base."""
+        """Yield the moving joints between a link and the base."""
         while link != self.base:
             joint = self.joint_of[link]
             if joint.index is not None:
@@ -129,7 +129,7 @@ class Tree:
             link = joint.parent
 
     def motion(self, q, qd, qdd) -> dict[str, Motion]:
-        """What every link does."""
+        """The motion of every link."""
         zero = numbers([0, 0, 0])
         still = pose(np.eye(3, dtype=int), zero)
         found = {self.base: Motion(still, zero, zero, zero, zero)}
@@ -155,7 +155,7 @@ class Tree:
         return found
 
     def torques(self, q, qd, qdd, g):
-        """d'Alembert: along its axis a joint carries the inertial forces of all after it."""
+        """d'Alembert: the torque of a joint balances the inertial forces of all links it moves."""
         tau = [Decimal(0)] * self.n
         motion = self.motion(q, qd, qdd)
         for link, (m, com, I) in self.bodies.items():
@@ -177,13 +177,13 @@ class Tree:
 
     @exactly
     def inertia_matrix(self, q):
-        """Column by column, the torques of a unit acceleration without gravity."""
+        """The inertia matrix; a column has the torques of a unit acceleration without gravity."""
         rest, units = [0] * self.n, np.eye(self.n, dtype=int)
         return np.array([self.torques(numbers(q), rest, unit, 0 * self.g) for unit in units]).T
 
     @exactly
     def linearization(self, q, qd, qdd):
-        """The partial derivatives of the torques by qd and by q."""
+        """The partial derivatives of the torques with respect to qd and to q."""
         q, qd, qdd = numbers(q), numbers(qd), numbers(qdd)
         here = self.torques(q, qd, qdd, self.g)
         steps = STEP * np.eye(self.n, dtype=int).astype(object)
@@ -193,14 +193,14 @@ class Tree:
 
     @exactly
     def inertia_rate(self, q, qd):
-        """The derivative of the inertia matrix by time."""
+        """The time derivative of the inertia matrix."""
         q = numbers(q)
         after = self.inertia_matrix(q + STEP * numbers(qd))
         return (after - self.inertia_matrix(q)) / STEP
 
     @exactly
     def energy(self, q, qd):
-        """Kinetic and potential energy of what moves; the latter is zero at the base's origin."""
+        """Kinetic and potential energy of the moving links; the base's origin has height zero."""
         kinetic = potential = Decimal(0)
         motion = self.motion(numbers(q), numbers(qd), [0] * self.n)
         for link, (m, com, I) in self.bodies.items():
@@ -219,7 +219,7 @@ class Tree:
 
     @exactly
     def jacobian(self, q, frame: str):
-        """Column by column, the velocities of the frame at unit speed of one joint."""
+        """The Jacobian: each column has the velocities of the frame at unit speed of one joint."""
         columns = []
         for unit in np.eye(self.n, dtype=int):
             _, w, _, v, _ = self.motion(numbers(q), unit, [0] * self.n)[frame]
@@ -228,9 +228,9 @@ class Tree:
 
     @exactly
     def size(self) -> float:
-        """The sum of the distances at zero of each joint from the one before it.
+        """The sum of the distances of each joint from the joint before it, at zero positions.
 
-        Joints on the base count from the first of them: where the base is has no part in it.
+        Joints on the base count from the first of these joints, so the base's place has no effect.
         """
         motion = self.motion([Decimal(0)] * self.n, [0] * self.n, [0] * self.n)
         total, first = 0.0, None
@@ -248,14 +248,14 @@ def _three(element, key: str, default="0 0 0"):
 
 
 def _angle(written: Decimal) -> Decimal:
-    """An angle in a file; a quarter turn written with ten decimals or more means a quarter turn."""
+    """An angle of a file; a quarter turn rounded to ten decimals or more becomes exact."""
     turns = round(float(written) / QUARTER)
     rounded = (round(turns * QUARTER, digits) for digits in DECIMALS)
     return turns * Decimal(str(mpmath.pi / 2)) if float(written) in rounded else written
 
 
 def _pose(element):
-    """xyz, then roll, pitch and yaw about fixed axes."""
+    """The pose of an element: xyz, and roll, pitch and yaw about fixed axes."""
     roll, pitch, yaw = map(_angle, _three(element, "rpy"))
     x, y, z = np.eye(3, dtype=int)
     R = rotation(z, yaw) @ rotation(y, pitch) @ rotation(x, roll)

@@ -1,9 +1,9 @@
-"""Random NumPy expressions in user functions: what NumPy computes, or a clear refusal.
+"""Random NumPy expressions in user functions: the results of NumPy, or a clear refusal.
 
 An expression is evaluated by the kernel, by the program with NumPy, by the C code now and then, and
-by NumPy itself. How far they may differ is measured: NumPy evaluates the expression several times
-more, with every inexact operation off by a few units in the last place. So ties of numbers that
-are exact are compared, and those that rounding decides are not.
+by NumPy itself. The allowed difference is measured: NumPy evaluates the expression several times
+more, with every inexact operation off by a few units in the last place. Entries that rounding
+errors decide, such as ties of inexact numbers, are not compared.
 """
 
 import ctypes
@@ -22,9 +22,9 @@ SHAPES = {"x": (3,), "y": (3,), "A": (3, 3), "s": ()}
 DRAWS, SLACK, EXACT_BITS = 10, 30, 16
 UNIT = 4e-15
 BY_ZERO = re.compile("division by zero|raised to a negative power")
-"""The errors of constants: x - x is the number 0."""
+"""Errors that constants cause: x - x is the constant 0, for example in y / (x - x)."""
 SINGULAR = re.compile(r"\*\*|sqrt|cbrt|norm|hypot|unit|std|arcsin|arccos|arctan|log")
-"""Functions with points where a derivative is infinite: 0 times that, by the chain rule, is nan."""
+"""Functions with infinite derivatives at some points: 0 times infinity in a chain rule is nan."""
 
 
 def trial(rng, folder):
@@ -41,7 +41,7 @@ def trial(rng, folder):
         program = compiled.program
         rows = compiled(*(np.stack(column) for column in zip(*states, strict=True)))
     except armlet.CompileError as error:
-        if "a constant is" in str(error):  # log(0) of the number 0
+        if "a constant is" in str(error):  # for example, log of the constant 0
             return
         expected = refused or BY_ZERO.search(str(error))
         if expected and re.search(r"(<expression>|functions.py), line \d+, in ", str(error)):
@@ -50,7 +50,7 @@ def trial(rng, folder):
     assert not refused, f"not refused: {texts[0]}"
     from_c = c_function(program, folder) if rng.random() < 0.03 and shutil.which("gcc") else None
     with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of NumPy's, where all entries are nan
+        warnings.simplefilter("ignore")  # NumPy warns if all entries are nan
         for k, state in enumerate(states):
             ways = {"kernel": compiled(*state), "NumPy": program.function()(*state)}
             ways["rows"] = [y[k] for y in rows]
@@ -61,7 +61,7 @@ def trial(rng, folder):
 
 
 def check(rng, texts, call, state, ways):
-    """Raise if one of the ways differs from NumPy by more than rounding may."""
+    """Raise if a result in `ways` differs from NumPy by more than rounding errors."""
     expected = call(*state)
     noisy = [noisy_call(call, state, draw) for draw in range(DRAWS)]
     for i, (text, y) in enumerate(zip(texts, expected, strict=True)):
@@ -85,7 +85,7 @@ def noisy_call(call, state, draw, few=True):
 
 
 def check_derivative(rng, texts, call, program, state):
-    """Raise if derivatives are not those of small steps, where these agree among themselves."""
+    """Raise if derivatives differ from finite differences that rounding errors do not affect."""
     name = str(rng.choice(list(SHAPES)))
     place, h = list(SHAPES).index(name), 1e-5
     derivatives = program.derivative(name, str(rng.choice(["forward", "reverse"]))).function()
@@ -114,7 +114,7 @@ def check_derivative(rng, texts, call, program, state):
 
 
 def function_of(texts):
-    """The expressions as one function."""
+    """Return a function that evaluates all expressions."""
     joined = ", ".join(texts)
     code = compile(f"lambda x, y, A, s: ({joined},)", "<expression>", "eval")
     return eval(code, {"np": np, "masked": masked, "sinc": sinc, "unit": unit})
@@ -135,7 +135,7 @@ def random_state(rng, scale):
 
 
 def c_function(program, folder):
-    """The program as C, compiled."""
+    """Compile the C source of a program, and return it as a function of the state."""
     (folder / "it.c").write_text(program.source("c"))
     command = ["gcc", "-O1", "-ffp-contract=off", "-shared", "-fPIC", "it.c", "-lm", "-o", "it.so"]
     subprocess.run(command, cwd=folder, check=True)
@@ -168,7 +168,7 @@ def unit(x):
     return np.where(length > 0, x / length, 0 * x)
 
 
-# <v> is a vector of three, <n> a number, <m> a matrix of three by three, <b> a mask of three
+# <v> is a vector of three entries, <n> a number, <m> a 3 × 3 matrix, <b> a mask of three entries
 GRAMMAR = {
     "v": """
         x y x y (<v>+<v>) (<v>-<v>) (<v>*<v>) (<v>/<v>) (-<v>) abs(<v>) (<v>+<n>) (<n>*<v>)
@@ -255,7 +255,7 @@ class Noisy(np.ndarray):
         return tuple(results) if isinstance(result, tuple) else results[0]
 
     def __array_function__(self, function, types, args, options):
-        """Some functions take plain arrays of their arguments and return such."""
+        """Call a NumPy function, some of which return plain arrays instead of noisy ones."""
         if function is np.cross:
             x, y = (np.asarray(z).view(Noisy) for z in args)
             return x[[1, 2, 0]] * y[[2, 0, 1]] - x[[2, 0, 1]] * y[[1, 2, 0]]
@@ -273,16 +273,16 @@ EXACT = """
     logical_xor bitwise_and bitwise_or bitwise_xor invert minimum maximum fmin fmax sign absolute
     negative positive floor ceil trunc rint copysign signbit isnan isinf isfinite clip heaviside
 """
-"""The functions that do not round."""
+"""The functions whose results are not rounded."""
 COARSE = "exp2 log1p arcsinh arccosh arctanh logaddexp logaddexp2 expm1 arccos log"
-"""Functions that are exact to an absolute error."""
+"""Functions with an absolute error, which is not relative to the result."""
 
 
 class Noise:
-    """Random numbers between -1 and 1; every second draw has the opposite ones."""
+    """Random numbers between -1 and 1; every second draw has the negatives of the draw before."""
 
     few = True
-    """Whether operations on numbers of few bits are exact."""
+    """Whether operations on numbers with few significant bits are exact."""
 
     def start(self, draw, few):
         self.draw, self.few = draw, few
@@ -293,7 +293,7 @@ class Noise:
 
 
 REMAINDERS = ("remainder", "fmod", "divmod")
-"""Functions that are exact to the rounding of their first argument."""
+"""Functions whose error is the rounding error of their first argument."""
 NOISE = Noise()
 
 
@@ -302,7 +302,7 @@ def as_noisy(x):
 
 
 def off(x, least=0.0):
-    """Numbers off by a few units, unless they have few bits; zeros and nan of any sign."""
+    """Add a few units of noise to numbers with many bits; give zeros and nan a random sign."""
     x = np.asarray(x)
     if x.dtype.kind != "f":
         return x
@@ -314,7 +314,7 @@ def off(x, least=0.0):
 
 
 def any_zero(x):
-    """Zeros of any sign, which sums do not keep."""
+    """Give zeros a random sign, since sums do not preserve the sign of a zero."""
     x = np.asarray(x)
     return np.where(x == 0, np.copysign(0.0, NOISE.numbers(x.shape)), x) if x.dtype == float else x
 

@@ -1,4 +1,4 @@
-"""Random robots of every class of geometry, as URDF text."""
+"""Random robots of every kind of geometry, as URDF text."""
 
 import re
 from typing import NamedTuple
@@ -10,24 +10,24 @@ import armlet
 from armlet.formats.urdf import urdf_text
 
 ARMS = ("ur5e", "puma560", "panda", "scara")
-"""Arms of the catalogue to calibrate."""
+"""Arms of the catalogue whose angles are disturbed, as by a calibration."""
 KINDS = ("plain", "special", "nearly parallel", "nearly scara", "calibrated", "calibrated arm")
 NEARLY = ("nearly parallel", "nearly scara")
-"""Kinds whose angles are near quarter turns; of a SCARA, all axes are up or down."""
+"""Kinds whose angles are near quarter turns; in a SCARA, all axes point up or down."""
 
 
 class Geometry(NamedTuple):
-    """The text of a robot and what kind it is."""
+    """The URDF text of a robot, its kind, and the scale of its lengths."""
 
     text: str
     kind: str
     scale: float
     far: float
-    """How far the base is from the origin of the file."""
+    """The distance of the robot from the origin of the file, in m."""
 
 
 def random_geometry(rng, kinds=KINDS) -> Geometry:
-    """A robot of one of these kinds, often of unusual size or far from the origin."""
+    """A robot of one of `kinds`, often of unusual size or far from the origin."""
     kind = str(rng.choice(kinds))
     if kind == "calibrated arm":
         robot = armlet.load(str(rng.choice(ARMS))).without_drives()
@@ -39,7 +39,7 @@ def random_geometry(rng, kinds=KINDS) -> Geometry:
 
 
 def calibrated(rng, text: str) -> str:
-    """The text with all angles disturbed, as those of an arm that was measured."""
+    """Disturb all angles of a URDF text, as if they were measured in a calibration."""
     sigma = 10 ** rng.uniform(-9, -2)
 
     def disturbed(found: re.Match[str]) -> str:
@@ -49,7 +49,7 @@ def calibrated(rng, text: str) -> str:
 
 
 def tree(rng, kind: str, scale: float, far: float) -> str:
-    """A chain or a tree with fixed links in between and a frame called tool."""
+    """A chain or a tree with some fixed links, and a frame called tool."""
     branching, sliding = rng.choice([0, 0, 0.3]), rng.choice([0, 0, 0.3, 1], p=[0.3, 0.3, 0.3, 0.1])
     if kind == "nearly scara":
         sliding = 0.5
@@ -83,7 +83,7 @@ def direction(rng):
 
 
 def place(rng, kind: str, scale: float) -> tuple[str, str]:
-    """The xyz and the rpy of a joint."""
+    """The texts xyz and rpy of a joint's origin."""
     xyz = scale * rng.uniform(-0.5, 0.5, 3)
     if kind == "plain":
         return numbers(xyz), numbers(rng.uniform(-3, 3, 3))
@@ -118,7 +118,7 @@ def fixed(name: str, parent: str, xyz: str, rpy: str) -> list[str]:
 
 
 def link(rng, name: str, scale: float) -> str:
-    """A body of random points."""
+    """A link with the inertia of random point masses."""
     mass, com, I = random_body(rng)
     keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     entries = zip(keys, scale**2 * I[np.triu_indices(3)], strict=True)

@@ -1,9 +1,9 @@
-"""Ctrl-C at random moments: heard within a second, without a crash, and the cache stays whole."""
+"""Ctrl-C at random moments: armlet stops within a second, and the cache stays undamaged."""
 
 from importlib.util import find_spec
 
 DRIVER = "interrupts"
-"""The module of the tests that starts processes, interrupts them and says what became of them."""
+"""The test module that starts processes, interrupts them and reports how they ended."""
 
 
 def missing() -> str:

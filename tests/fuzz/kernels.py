@@ -1,4 +1,4 @@
-"""Kernels called with arrays of every kind: the right result or a refusal, no array changed."""
+"""Kernels called with arrays of every kind: a correct result or a refusal, and no array changed."""
 
 from functools import cache
 
@@ -21,7 +21,7 @@ REFUSALS = (armlet.DataError, TypeError)
 
 
 class Sub(np.ndarray):
-    """A subclass of arrays."""
+    """A subclass of NumPy arrays."""
 
 
 @cache
@@ -68,8 +68,8 @@ def trial(rng, folder):
 
 
 def check(kernel, found, arrays, leading):
-    """Raise if the results are not those of NumPy; sums of large angles are rounded, so no sines
-    of them are taken."""
+    """Raise if the results differ from NumPy's. Sines of sums of angles are expanded first, since
+    sums of large angles are rounded."""
     with np.errstate(all="ignore"):
         given = [np.asarray(x).astype(kernel.dtype).astype(float) for x in arrays]
         expected = expand_sines(kernel.program).function(np)(*given)
@@ -84,7 +84,7 @@ def check(kernel, found, arrays, leading):
 
 
 def called(rng, kernel):
-    """One of the ways to call a kernel."""
+    """A random one of the callables that run a kernel."""
     return pick(rng, (kernel, kernel.evaluate, kernel.compiled().entry(kernel.evaluate, "call")))
 
 
@@ -112,14 +112,14 @@ def random_leading(rng):
 
 
 def spoil(rng, arrays):
-    """Put numbers into an array that are none, or are very large or small."""
+    """Put nan, an infinity, or a very large or small number into a random array."""
     x = pick(rng, arrays)
     if x.size:
         x.flat[rng.integers(x.size)] = pick(rng, (np.nan, np.inf, -np.inf, 1e300, 5e-324, 1e7))
 
 
 def bits(x):
-    """The memory behind an array, or the text of what is none."""
+    """The bytes of the memory behind an array; the text of any other object."""
     base = x
     while isinstance(getattr(base, "base", None), np.ndarray):
         base = base.base
@@ -174,7 +174,7 @@ def of_another_type(rng, x):
 
 
 def as_list(rng, x):
-    return x.tolist() if x.size else x  # an empty list has lost its shape
+    return x.tolist() if x.size else x  # an empty list would lose the shape
 
 
 def subclassed(rng, x):
@@ -186,7 +186,7 @@ def masked(rng, x):
 
 
 def broadcast(rng, x):
-    """One state for all, without memory of its own."""
+    """A view that broadcasts the first state to all rows."""
     if x.ndim == 1 or not x.size:
         return x
     return np.broadcast_to(x.reshape(-1, x.shape[-1])[0].copy(), x.shape)
@@ -233,7 +233,7 @@ def dates(rng, x):
 
 
 def huge(rng, x):
-    """More states than any memory holds."""
+    """A broadcast view of more states than fit into memory."""
     return np.broadcast_to(np.zeros(x.shape[-1]), (2**40, x.shape[-1]))
 
 
@@ -244,7 +244,7 @@ FORMS = (
     dates, huge,
 )  # fmt: skip
 GOOD = 12
-"""How many of the forms are numbers in the right shape."""
+"""The number of forms, first in the list, that are numbers of the right shape."""
 WRONG_COUNTS = (lambda arrays: arrays[1:], lambda arrays: [*arrays, arrays[-1]], lambda arrays: [])
 THREADS = (
     (1, True), (2, True), (3, True), (8, True), (np.int64(2), True), (True, True), (0, False),
@@ -256,7 +256,7 @@ THREADS = (
 
 
 def random_out(rng, kernel, leading, arrays):
-    """Arguments with or without out=, and whether it is a fine one."""
+    """Keyword arguments with or without `out`, and whether the kernel must accept them."""
     if rng.random() < 0.5:
         return {}, True
     right = [
@@ -273,7 +273,7 @@ def random_out(rng, kernel, leading, arrays):
 
 
 def overlapping(out, arrays):
-    """The memory of an input that a kernel could read as it is."""
+    """An array that overlaps an input which the kernel reads without a copy."""
     for x in arrays:
         readable = isinstance(x, np.ndarray) and x.dtype == out.dtype and x.flags.carray
         if readable and out.size and x.size >= out.size:

@@ -1,4 +1,4 @@
-"""Files with random bytes changed."""
+"""Files in which random bytes are changed."""
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def trial(rng, folder):
 
 
 def piece(rng, data):
-    """The ends of a random piece, short more often than long."""
+    """The ends of a random range of bytes, more often short than long."""
     start = rng.integers(len(data) + 1)
     return start, min(len(data), start + int(2 ** rng.uniform(0, 12)))
 
@@ -71,7 +71,7 @@ def flipped(rng, data):
 
 
 def with_digits(rng, data):
-    """Another digit, sign or exponent in a few numbers, which mostly stay numbers."""
+    """Replace characters of a few numbers, most of which stay numbers."""
     changed = bytearray(data)
     digits = [k for k, byte in enumerate(data) if byte in b"0123456789.-e"]
     for k in rng.choice(digits, rng.integers(1, 10)) if digits else ():
@@ -101,7 +101,7 @@ def truncated(rng, data):
 
 
 def with_token(rng, data):
-    """Mostly in the place of a word, so that something odd is where something was expected."""
+    """Insert an odd token, mostly in the place of a word."""
     words = [k for k, byte in enumerate(data) if byte in b"\"' =,[<"]
     at = int(rng.choice(words)) + 1 if words else 0
     end = at if rng.random() < 0.5 else next((k for k in words if k > at), len(data))

@@ -1,4 +1,4 @@
-"""Models of several files: meshes cut and changed, cycles, names that lead out of the folder."""
+"""Models of several files: damaged meshes, cycles, and names that lead out of the folder."""
 
 import os
 import sys
@@ -39,9 +39,9 @@ ODD = (
 )
 SECRET = "secret"
 RUNS = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "socket.connect")
-"""What no file may do, as Python reports it."""
+"""Audit events of Python that loading a file must not cause."""
 read: list[str] | None = None
-"""The files that were opened since the watch began; None where there is none."""
+"""The files opened since `nothing_read_in` began; None outside that context."""
 
 
 def watch(event, arguments):
@@ -56,7 +56,7 @@ sys.addaudithook(watch)
 
 @contextmanager
 def nothing_read_in(outside):
-    """Check that no file in a folder is opened meanwhile, none of the system, and nothing runs."""
+    """Check that a block opens no file in a folder and no password file, and runs no program."""
     global read
     read = opened = []
     try:
@@ -82,7 +82,7 @@ def trial(rng, folder):
 
 
 def write_secrets(inside, outside):
-    """Files beside the folder of the model, and links to them in it."""
+    """Write files outside the model's folder, and links to these files inside the folder."""
     (inside / "sub").mkdir(parents=True)
     outside.mkdir()
     body = f'<body name="{SECRET}"><joint name="{SECRET}"/>{BOX}</body>'
@@ -95,7 +95,7 @@ def write_secrets(inside, outside):
 
 
 def name(rng, outside):
-    """A file: mostly one of the model, at times one outside or none at all."""
+    """A file name: mostly of the model, at times outside the folder or of no file."""
     names = GOOD if rng.random() < 0.9 else pick(rng, (OUT, ODD))
     return pick(rng, names).format(outside=outside)
 
@@ -106,7 +106,7 @@ def mesh(rng, outside):
 
 
 def text(rng, outside):
-    """A model, or a part of one, that names others."""
+    """A random MJCF model, complete or to be included, that names other files."""
     some = rng.integers(2, size=6)
     prefix = pick(rng, ("", "a", "b_"))
     include = f'<include file="{name(rng, outside)}"/>' * some[0]
@@ -129,7 +129,7 @@ def text(rng, outside):
 
 
 def change(rng, path):
-    """Change bytes of a file, or the structure of one that is XML."""
+    """Change the bytes of a file, or the structure of an XML file."""
     data = path.read_bytes()
     if path.suffix in (".xml", ".sdf", ".xacro") and rng.random() < 0.5:
         changed = loader_structure.changed(rng, path.suffix, data)[1].encode(errors="surrogatepass")

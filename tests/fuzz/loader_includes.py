@@ -1,4 +1,4 @@
-"""SDF of several files: cycles, and names that lead out of the folder."""
+"""SDF models of several files: cycles, and names that lead out of the folder."""
 
 import os
 
@@ -43,7 +43,7 @@ def trial(rng, folder):
 
 
 def write_secrets(inside, outside):
-    """Files beside the folder of the model, and links to them in it."""
+    """Write files outside the model's folder, and links to these files inside the folder."""
     (inside / "sub").mkdir(parents=True)
     outside.mkdir()
     (outside / "secret.sdf").write_text("<robot><link name='secret'/></robot>")
@@ -55,14 +55,14 @@ def write_secrets(inside, outside):
 
 
 def name(rng, outside):
-    """A file: mostly one of the model, at times one outside or none at all."""
+    """A file name: mostly of the model, at times outside the folder or of no file."""
     if rng.random() < 0.8:
         return f"{pick(rng, GOOD)}.sdf"
     return pick(rng, pick(rng, (OUT, ODD))).format(outside=outside)
 
 
 def sdf(rng, outside):
-    """A model, or a world of models, that includes others."""
+    """A random SDF model, or a world of models, that includes other files."""
     number, some = rng.integers(10**6), rng.integers(2, size=4)
     pose = f"<pose>{rng.normal():.3g} 0 0 0 0 1</pose>" * some[0]
     include = "".join(

@@ -1,4 +1,4 @@
-"""Files that are well formed and whose elements, tables and values are not where they belong."""
+"""Well-formed files with misplaced elements, tables and values."""
 
 import copy
 import datetime
@@ -65,7 +65,7 @@ NAMES = (
 TEXTS = (*NAMES, "1 2 3", "0 0 0", "1 0 0 0", "1,2,3", "1 2", "true", "1_0", "\u0663 0 0", "0x1p3")
 OTHERS = (True, False, [], {}, [[]], [1, 2, 3], [{}], datetime.date(2020, 1, 1))
 RARE = 0.005
-"""How often a file is one of those that are small and may take long."""
+"""The share of files that come from `fuzz.costly`."""
 
 
 def trial(rng, folder):
@@ -79,7 +79,7 @@ def trial(rng, folder):
 
 
 def changed(rng, ending, data):
-    """A file of another structure; one that is not well formed stays as it is."""
+    """Change the structure of a file; a file that is not well formed stays unchanged."""
     try:
         text = data.decode()
         if ending == ".toml":
@@ -94,14 +94,14 @@ def odd_number(rng):
 
 
 def number_text(x):
-    """A number in digits; Python itself refuses to print integers of more than 4300."""
+    """A number as text; Python itself refuses to print integers of more than 4300 digits."""
     if isinstance(x, int) and x.bit_length() > 1000:
         return "1" + "0" * (x.bit_length() * 3 // 10)
     return str(x)
 
 
 def few(rng):
-    """How many copies: one or two, seldom many."""
+    """A random number of copies: one or two, seldom many."""
     return int(rng.integers(1, 3)) if rng.random() < 0.95 else int(rng.integers(100, 2000))
 
 
@@ -115,7 +115,7 @@ def changed_xml(rng, root):
 
 
 def inner(rng, root):
-    """A random element and its parent, or the root twice where there is no other."""
+    """A random element and its parent, or the root twice if there is no other element."""
     pairs = [(child, parent) for parent in root.iter() for child in parent]
     return pick(rng, pairs) if pairs else (root, root)
 
@@ -133,7 +133,7 @@ def repeated(rng, root):
 
 
 def renumbered(rng, root):
-    """Copies with names of their own, so that what was one is many."""
+    """Add copies of an element, whose names are made unique."""
     child, parent = inner(rng, root)
     for k in range(few(rng) if child is not root else 0):
         parent.append(copy.deepcopy(child))
@@ -162,7 +162,7 @@ def renamed(rng, root):
 
 
 def with_value(rng, root):
-    """An attribute with another value, mostly numbers for numbers."""
+    """Change an attribute's value; a number mostly becomes another number."""
     child, _ = inner(rng, root)
     if child.attrib:
         key = pick(rng, sorted(child.attrib))
@@ -170,7 +170,7 @@ def with_value(rng, root):
 
 
 def with_text(rng, root):
-    """An element with another text in it, where it has one."""
+    """Change the text of an element that has a text."""
     written = [element for element in root.iter() if element.text and element.text.strip()]
     if written:
         element = pick(rng, written)
@@ -200,7 +200,7 @@ def with_attribute(rng, root):
 
 
 def with_name(rng, root):
-    """A name replaced wherever it is used, so that the file stays whole."""
+    """Replace a name wherever it is used, so that references stay valid."""
     named = [element.get("name") for element in root.iter() if element.get("name")]
     old, new = (pick(rng, named), pick(rng, NAMES)) if named else ("", "")
     for element in root.iter():
@@ -235,7 +235,7 @@ def changed_toml(rng, data):
 
 
 def places(data):
-    """Every container with each of its keys."""
+    """Yield (container, key) for every value of nested dictionaries and lists."""
     for key, value in list(data.items() if isinstance(data, dict) else enumerate(data)):
         yield data, key
         if isinstance(value, dict | list):
@@ -287,7 +287,7 @@ def list_turned_round(rng, data):
 
 
 def text_renamed(rng, data):
-    """A text replaced wherever it is used, so that the file stays whole."""
+    """Replace a text wherever it is used, so that references stay valid."""
     used = [(c, k) for c, k in places(data) if isinstance(c[k], str)]
     if used:
         container, key = pick(rng, used)

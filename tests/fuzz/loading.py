@@ -1,4 +1,4 @@
-"""Files to begin with, and what loading any file may come to."""
+"""Files to start from, and checks of the ways in which loading a file may end."""
 
 import warnings
 from functools import cache
@@ -16,15 +16,15 @@ from armlet.formats.urdf import urdf_text
 
 TESTS = Path(__file__).parent.parent
 ENDINGS = (".urdf", ".xml", ".toml", ".sdf")
-"""Files of data; xacro files are programs."""
+"""The formats that are tried; .xacro is left out, since xacro files are programs."""
 LARGEST = 100_000
-"""Bytes of a file to begin with."""
+"""The largest size of a file to start from, in bytes."""
 SOUND = 0.85
-"""How often a file to begin with is one that loads."""
+"""The share of files to start from that load without changes."""
 LONGEST = 10_000
-"""Characters of a message, whatever the file."""
+"""The most characters of an error message."""
 FEW = 12
-"""Joints of a robot that is asked for its dynamics."""
+"""The most joints of a robot whose dynamics are evaluated."""
 QUANTITIES = ("inverse_dynamics", "inertia_matrix", "forward_dynamics", "jacobian", "energy")
 
 
@@ -43,7 +43,7 @@ File = tuple[str, bytes]
 
 @cache
 def sound() -> tuple[File, ...]:
-    """Files that mostly load: of the catalogue, written by armlet and by tests, found beside."""
+    """Files of which most load: of the catalogue, of armlet's writers, of tests and of `ROBOTS`."""
     files = files_of([*armlet.catalogue().values(), *sorted(ROBOTS.rglob("*"))])
     for seed in range(12):
         files.append((".urdf", random_urdf(seed, 1 + seed % 7, drives=seed % 2 == 0).encode()))
@@ -57,7 +57,7 @@ def sound() -> tuple[File, ...]:
 
 @cache
 def unsound() -> tuple[File, ...]:
-    """Files that are refused, and those that once did harm."""
+    """Files that armlet refuses, and files that once caused a failure."""
     folders = [TESTS / "bad_models", TESTS / "hurt"]
     return tuple(files_of([path for folder in folders for path in sorted(folder.iterdir())]))
 
@@ -71,7 +71,7 @@ def files_of(paths: list[Path]) -> list[File]:
 
 
 def random_file(rng) -> File:
-    """A file to begin with: every format as often, whatever the number of its files."""
+    """A file to start from; all formats are equally frequent."""
     ending = rng.choice(ENDINGS)
     pool = sound() if rng.random() < SOUND else unsound()
     files = [file for file in pool if file[0] == ending]
@@ -79,9 +79,9 @@ def random_file(rng) -> File:
 
 
 def check_load(path: Path, rng) -> None:
-    """Load a file, ask what loads for a quantity, write it and load that.
+    """Load a file, evaluate a quantity of the robot, write the robot and load it again.
 
-    A file may be refused by an ArmletError and doubted by a ModelWarning; the rest is raised.
+    An ArmletError or a ModelWarning is allowed; any other exception or warning is raised.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -98,7 +98,7 @@ def check_load(path: Path, rng) -> None:
 
 
 def check_quantity(robot, quantity: str) -> None:
-    """Trace a quantity and replay it; numbers of a doubtful robot may overflow."""
+    """Trace a quantity and evaluate it with NumPy, whose numbers may overflow."""
     arrays = [np.ones(robot.n)] * len(armlet.QUANTITIES[quantity].arguments)
     first = next(iter(armlet.formulations(quantity)))
     try:
@@ -109,7 +109,7 @@ def check_quantity(robot, quantity: str) -> None:
 
 
 def check_written(robot, path: Path) -> None:
-    """Write the robot, where it can be written, and load it."""
+    """Write the robot, if the format can describe it, and load it again."""
     try:
         (robot.to_urdf if path.suffix == ".urdf" else robot.to_toml)(path)
     except armlet.ArmletError:

@@ -1,4 +1,4 @@
-"""Logs of every form, whole and damaged: the truth within rounding, or a refusal that names it."""
+"""Logs of every form, some damaged: correct values, or an error that names the file."""
 
 import warnings
 from functools import cache
@@ -31,9 +31,9 @@ UNITS = {
 }
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 STARTS = (0.0, 0.0, 0.3, 40.0, 1.7e5, 1.7e6, 1.7e9)
-"""Of stamps, in s: zero, how long a program or a computer runs, and a date."""
+"""First time stamps in s: zero, since a program or a computer started, and a date."""
 OTHERS = ("target_q_1", "temperature_1", "tcp_speed_1", "status")
-"""Columns that are none of a log's quantities."""
+"""Columns that a log does not use."""
 TURN = 2 * np.pi
 
 
@@ -70,9 +70,9 @@ def trial(rng, folder):
         str(x.message) for x in caught
     ]
     said = " ".join([*(str(x.message) for x in caught), *log.notes])
-    if damage is flipped and path.suffix != ".npz":  # another digit is another number
+    if damage is flipped and path.suffix != ".npz":  # the changed digits may be valid numbers
         return
-    lost = damage is cut and spoilt == "not a number"  # it was in a line that is gone
+    lost = damage is cut and spoilt == "not a number"  # the line with it has been cut off
     assert lost or spoilt not in REFUSED, f"{spoilt}, and nothing is said: {said}"
     assert damage in (None, cut, flipped), f"{damage.__name__}, and nothing is said: {said}"
     assert damage is not cut or separator, f"cut, and nothing is said: {said}"
@@ -81,13 +81,13 @@ def trial(rng, folder):
 
 
 def refused(error, path, has_reason):
-    """Raise if a file is refused that is whole, or without its name."""
+    """Raise if an undamaged file is refused, or if the error does not name the file."""
     assert path.name in str(error), f"the file is not named: {error}"
     assert has_reason, f"refused: {error}"
 
 
 def check(log, truth, has_time, is_cut):
-    """Raise if the numbers are not the true ones; those of the last line may be cut."""
+    """Raise if the log differs from the true values; the last line may be cut."""
     rows = len(log) - is_cut
     assert rows == len(truth["t"]) or (is_cut and rows < len(truth["t"])), f"{rows} rows"
     for name, expected in truth.items():
@@ -104,7 +104,7 @@ def check(log, truth, has_time, is_cut):
 
 
 def motion(rng, robot):
-    """A smooth motion with its velocities, and any torques."""
+    """A smooth motion with its velocities, and random torques."""
     n, rows = robot.n, int(rng.integers(20, 60))
     step = float(10 ** rng.uniform(-3, 0.5))
     t = step * (np.arange(rows) + (rng.uniform(0, 0.3, rows) if rng.random() < 0.3 else 0))
@@ -119,7 +119,7 @@ def motion(rng, robot):
 
 
 def random_columns(rng, robot, truth):
-    """Columns in any order as (name, numbers), options, and whether their meaning is certain."""
+    """Shuffled columns (name, numbers), options, and whether the columns are unambiguous."""
     letters = [joint.letter for joint in robot.coordinates]
     names = robot.joint_names if rng.random() < 0.3 else np.arange(robot.n) + rng.integers(2)
     options, columns, is_si = {}, [], True
@@ -143,7 +143,7 @@ def random_columns(rng, robot, truth):
 
 
 def random_time(rng, t, options):
-    """The column of time, if there is one, and whether its unit is certain."""
+    """The time column in a list, which may be empty, and whether the unit is unambiguous."""
     way = pick(rng, ("named", "named", "asked", "nothing", "rate"))
     if way == "rate":
         options["rate"] = 100.0
@@ -163,7 +163,7 @@ def nothing(rng, columns, suffix):
 
 
 def twice(rng, columns, suffix):
-    """A column under the name of another, where the kind of file can have that."""
+    """Add a second column with the name of another, if the file format allows it."""
     name, x = pick(rng, [c for c in columns if c[0] not in OTHERS])
     if suffix in (".npz", ".npy"):
         return columns, ""
@@ -183,7 +183,7 @@ def not_a_number(rng, columns, suffix):
 
 
 def wrapped(rng, columns, suffix):
-    """Every angle in rad as an encoder has it that counts one turn."""
+    """Wrap all angles in rad to one turn, as a single-turn encoder does."""
     said, found = "", []
     for name, x in columns:
         if name.startswith(WORDS["q"]) and np.abs(x).max() < 4.5 and "rad" in name:
@@ -202,7 +202,7 @@ REFUSED = ("missing", "not a number")
 
 
 def write_text(rng, path, columns):
-    """Write lines of any form, and return what separates their cells."""
+    """Write a text file in a random form, and return the separator of its cells."""
     separator = pick(rng, (",", ",", ";", "\t", " "))
     names = [name.replace(" ", "_") if separator == " " else name for name, _ in columns]
     lines = [
@@ -249,7 +249,7 @@ ENDINGS = ("csv", "csv", "csv", "tsv", "txt", "npz", "npy", "parquet")
 
 
 def check_trajectory(rng, folder, robot, truth):
-    """A file of a trajectory, whole, cut or with bits flipped."""
+    """Check the reader on the file of a trajectory: undamaged, cut or with flipped bits."""
     zero = np.zeros(len(truth["t"]))
     run = Trajectory(
         **truth, qdd=0 * truth["q"], kinetic=zero, potential=zero, joints=robot.joint_names
@@ -293,22 +293,22 @@ def flipped(rng, path, separator):
 
 
 def torn(rng, path, separator):
-    """A line within that has lost cells."""
+    """Remove the last cells of a line inside the file."""
     change_line(rng, path, lambda x: separator.join(x.split(separator)[: -rng.integers(1, 4)]))
 
 
 def joined(rng, path, separator):
-    """A line within that has another separator once."""
+    """Replace a separator by another one in a line inside the file."""
     change_line(rng, path, lambda x: x.replace(separator, "|", 1))
 
 
 def change_line(rng, path, change):
     lines = path.read_bytes().decode("latin-1").split("\n")
-    k = len(lines) - int(rng.integers(3, 15))  # the last one is empty, that before may be torn
+    k = len(lines) - int(rng.integers(3, 15))  # the last line is empty, the line before may be cut
     end = "\r" if lines[k].endswith("\r") else ""
     lines[k] = change(lines[k].removesuffix("\r")) + end
     path.write_bytes("\n".join(lines).encode("latin-1"))
 
 
 CHANGES = {True: (cut, flipped, torn, joined), False: (cut, flipped)}
-"""By whether a file is text."""
+"""The kinds of damage: of text files (True) and of other files (False)."""

@@ -1,4 +1,4 @@
-"""Trials that pass or fail on purpose, to try the runner on."""
+"""Trials that pass or fail on purpose, for tests of the runner."""
 
 import os
 import signal

@@ -1,8 +1,8 @@
-"""Random robots: every quantity against thirty digits computed from the file, and Pinocchio.
+"""Random robots: every quantity against `fuzz.exact` (thirty digits), and against Pinocchio.
 
-An error is relative to the norm of the quantity, of a matrix or of the angular and the linear part
-of one. Where that norm may vanish, as the torque of gravity about vertical axes does, it counts at
-least a thousandth of what bodies of this mass, size and speed would make.
+An error is relative to the norm of the quantity, or of its angular and its linear part. If that
+norm can vanish, as that of gravity torques about vertical axes, it counts at least a thousandth
+of a typical norm for bodies of this mass, size and speed.
 """
 
 import warnings
@@ -17,15 +17,15 @@ from fuzz.geometries import KINDS, random_geometry
 
 BAR = {"float64": 1e-11, "float32": 1e-5}
 NEARLY_SCARA = 10
-"""By how much larger the bar is where all axes are nearly parallel, and most terms of velocities
-nearly vanish: angles within 1e-14 rad of a quarter turn are made exact, which changes the terms."""
+"""The factor of the bar if all axes are nearly parallel, where most velocity terms nearly vanish:
+angles within 1e-14 rad of a quarter turn are made exact, which changes these terms."""
 PEER = 1e-9
-"""How far Pinocchio may be from thirty digits: it keeps poses of the base in its sums."""
+"""The largest error of Pinocchio, whose sums include the poses of the base."""
 LARGEST_OFFSET = 3
-"""Times the size of the arm."""
+"""The largest offset of canonical frames, relative to the size of the arm."""
 STATES = 2
 COMPILED = 0.25
-"""The part of robots of which a quantity is compiled too, which takes longer."""
+"""The share of robots for which a quantity is also compiled, which takes longer."""
 QUANTITIES = (
     "inverse_dynamics",
     "inertia_matrix",
@@ -41,14 +41,14 @@ QUANTITIES = (
     "regressor of all",
 )
 OPTIONS = {"regressor of all": {"parameters": "standard"}}
-"""The regressor is that of the minimal parameters, and that of all standard ones."""
+"""Options of tracing: "regressor" has minimal parameters, "regressor of all" standard ones."""
 LEAST = 1e-3
 ZERO = 1e-12
-"""What counts as zero in a minimal set (docs/minimal.md), such as the slope of a vertical axis."""
+"""Numbers below this are zero in a minimal set (docs/minimal.md), such as an axis's tilt."""
 
 
 class Expected(NamedTuple):
-    """An array, what to divide its error by, and what the bar is multiplied by."""
+    """An expected array, the norm to which its error is relative, and a factor of the bar."""
 
     value: np.ndarray
     norm: float
@@ -89,7 +89,7 @@ def trial(rng, folder, kinds=KINDS):
 
 
 def random_state(rng, robot, scale):
-    """q, qd, qdd that single precision holds too; prismatic joints move as far as links are long.
+    """Random q, qd and qdd, exact in single precision; `scale` is the size for prismatic joints.
 
     The torque of the state is added by `expected`.
     """
@@ -98,18 +98,18 @@ def random_state(rng, robot, scale):
 
 
 def replayed(robot, quantity):
-    """A quantity by its first formulation, replayed by NumPy: nothing is searched or compiled."""
+    """The first formulation of a quantity as a NumPy function, without search or compiler."""
     first = next(iter(armlet.formulations(named(quantity))))
     return armlet.trace(robot, named(quantity), first, **OPTIONS.get(quantity, {})).function(np)
 
 
 def named(quantity):
-    """What armlet calls a quantity."""
+    """armlet's name of a quantity."""
     return quantity.partition(" ")[0]
 
 
 def expected(tree, tool, q, qd, qdd, slack=1):
-    """What every quantity is, as the arrays that armlet returns; all bars are times the slack."""
+    """The expected arrays of every quantity, with bars multiplied by `slack`."""
     tau = numeric(tree.inverse_dynamics(q, qd, qdd))
     H = numeric(tree.inertia_matrix(q))
     gravity = numeric(tree.inverse_dynamics(q, 0 * q, 0 * q))
@@ -119,12 +119,12 @@ def expected(tree, tool, q, qd, qdd, slack=1):
     kinetic, potential = map(numeric, tree.energy(q, qd))
     size = extent(tree, q)
     mass = sum(float(body.m) for body in tree.bodies.values())
-    # Forces of joints that slide and torques of those that turn are one vector.
+    # Forces of prismatic joints and torques of revolute joints are in one vector.
     arms = {1.0 if joint.kind == "prismatic" else size for joint in tree.movers.values()}
     weight = LEAST * 9.81 * mass * max(arms)
     speeds = LEAST * np.linalg.norm(H) * np.abs(qd).max()
     high = 9.81 * mass * (size + np.linalg.norm(T[:3, 3]))
-    # Torques that are subtracted from each other leave what the inertia is divided into.
+    # Forward dynamics applies the inverse of H to a difference of torques, which may cancel.
     torques = max(np.linalg.norm([tau, bias]), weight)
     cancelled = torques / (np.linalg.norm(H, 2) * np.linalg.norm(qdd))
 
@@ -151,7 +151,7 @@ def expected(tree, tool, q, qd, qdd, slack=1):
 
 
 def found(quantity, answers, evaluate, robot, state):
-    """What armlet makes of each array that is expected."""
+    """armlet's arrays for a quantity, in the order of the expected arrays."""
     q, qd, qdd = state
     match quantity:
         case "inverse_dynamics" | "linearization":
@@ -160,7 +160,7 @@ def found(quantity, answers, evaluate, robot, state):
             return as_tuple(evaluate(q))
         case "bias" | "energy":
             return as_tuple(evaluate(q, qd))
-        case "coriolis_matrix":  # which is not unique: by the laws that make it one
+        case "coriolis_matrix":  # not unique: two laws that every Coriolis matrix obeys
             C = np.asarray(evaluate(q, qd), float)
             return C @ qd, C + C.T
         case "forward_dynamics":
@@ -180,7 +180,7 @@ def found(quantity, answers, evaluate, robot, state):
 
 
 def deviations(quantity, answers, evaluate, robot, state, dtype):
-    """What is too far from what is expected, in words."""
+    """Yield a message for each array of a quantity whose error exceeds its bar."""
     arrays = found(quantity, answers, evaluate, robot, state)
     for k, (x, (value, norm, factor)) in enumerate(zip(arrays, answers[quantity], strict=True)):
         error = np.linalg.norm(np.asarray(x, float) - value) / norm
@@ -190,7 +190,7 @@ def deviations(quantity, answers, evaluate, robot, state, dtype):
 
 
 def peer_deviations(peer, answers, tool, state):
-    """Where Pinocchio does not agree with the definition, which would then be in doubt."""
+    """Yield a message for each quantity in which Pinocchio contradicts `fuzz.exact`."""
     q, qd, qdd = state
     T, Jq = peer.forward_kinematics(q, tool), peer.jacobian(q, tool)
     for quantity, arrays in {
@@ -209,7 +209,7 @@ def peer_deviations(peer, answers, tool, state):
 
 
 def large_offsets(robot, tree):
-    """Whether a canonical frame is farther from its parent's than the arm is long, in words."""
+    """Yield a message if a canonical frame is far from its parent's, relative to the arm's size."""
     size = tree.size()
     largest = max(abs(x) for row in robot.dh for x in (row.b, row.a, row.d))
     if largest > LARGEST_OFFSET * size + 1e-12 * extent(tree, np.zeros(robot.n)):
@@ -217,7 +217,7 @@ def large_offsets(robot, tree):
 
 
 def extent(tree, q):
-    """The sum of the distances between joints, and of the largest of a centre of mass and of q."""
+    """The size of a robot: distances between joints, the farthest centre of mass, and strokes."""
     slides = sum(abs(q[i]) for i, joint in tree.movers.items() if joint.kind == "prismatic")
     coms = [float(body.com @ body.com) ** 0.5 for body in tree.bodies.values()]
     return tree.size() + max(coms) + slides

@@ -1,4 +1,4 @@
-"""Trials in processes of their own, so that a crash or a hang is counted like any other failure."""
+"""Run trials in separate processes, so that a crash or a hang counts as a failure."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,14 +12,14 @@ from fuzz.worker import Class, Worker
 
 
 class Failure(NamedTuple):
-    """A seed that failed, with the traceback or how the process ended."""
+    """A seed that failed, with the traceback or the way in which the process ended."""
 
     seed: int
     reason: str
 
 
 class Result(NamedTuple):
-    """What became of a class."""
+    """The result of a class: number of trials, failures and duration."""
 
     tried: int
     failures: list[Failure]
@@ -35,10 +35,10 @@ def run(
     jobs: int = 1,
     report: Callable[[int, Failure | None], None] = lambda tried, failed: None,
 ) -> Result:
-    """Try the seeds from the first on, until the time or the number of trials is used up.
+    """Try seeds from `seed` on, until the time or the number of trials is used up.
 
-    What a failed trial has left in its folder stays in `folder`, under the seed. `report` is told
-    after every trial how many there were and what failed, if it did.
+    The folder of a failed trial stays in `folder`, under the seed. `report` is called after every
+    trial with the number of trials and the failure or None.
     """
     begun = time.monotonic()
     numbers = count(seed) if trials is None else iter(range(seed, seed + trials))

@@ -1,4 +1,4 @@
-"""Random programs through every pass: the same values in fifty digits."""
+"""Random programs through every simplification pass: the values at fifty digits stay the same."""
 
 import json
 
@@ -26,9 +26,9 @@ from fuzz import pick
 
 OPERANDS = operands_of("any", "positive", "nonzero")
 OPERATIONS = [op for op in OPERANDS for _ in range(1 + 9 * (op in ("add", "sub", "mul")))]
-"""Sums and products more often, since rules are of these."""
+"""The operations to draw from; sums and products are more frequent, since most rules use them."""
 SLACK = 64
-"""By how much the rounding of constants combined off-line may exceed the bounds."""
+"""The factor of the error bounds, for the rounding of constants that a pass combines."""
 
 
 def trial(rng, folder):
@@ -60,11 +60,11 @@ def trial(rng, folder):
 
 
 def tree(rng, depth, others):
-    """An expression that is defined where inputs are positive; parts of others are used again."""
+    """A random expression, defined for positive inputs; it may contain expressions of `others`."""
     if depth == 0 or rng.random() < 0.1:
         return pick(rng, others) if others and rng.random() < 0.3 else pick(rng, LEAVES)
     op = pick(rng, OPERATIONS)
-    if op == "sign":  # of a constant it is NumPy's integer, which no file of programs holds
+    if op == "sign":  # of a constant, the sign is a NumPy integer, which no program file can hold
         return op, pick(rng, VARIABLES)
     return (op, *(operand(rng, kind, depth - 1, others) for kind in OPERANDS[op]))
 

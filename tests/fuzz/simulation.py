@@ -1,7 +1,7 @@
 """Simulations and roll-outs of random options: a refusal, or the trajectory of a plain NumPy loop.
 
-The loop takes inertia matrices and biases of armlet, which the class `robots` tries; torques,
-friction, stops, integrators, rows, events, costs and derivatives are its own.
+The loop uses armlet's inertia matrices and biases, which the class `robots` tests; it computes
+torques, friction, stops, integrators, rows, events, costs and derivatives by itself.
 """
 
 import tempfile
@@ -24,13 +24,13 @@ NAMES = (
     *("weight_q", "direction_qd", "tangent_q", "cotangent_qd", "arguments", "x", "self", "k", "μ"),
     *("_", "__class__", "graph"),
 )
-"""Names of arguments, among them those of inputs inside the loops."""
+"""Names of arguments, some of which are names of inputs inside armlet's loops."""
 ODD = 0.3
-"""The part of trials of which one option is one that must be refused."""
+"""The share of trials in which one option has a value that armlet must refuse."""
 SUBSTEPS = 20
-"""Of the loop, for one dt of an adaptive method."""
+"""The steps of the loop for one `dt` of an adaptive method."""
 LARGE = 1e3
-"""Beyond this, rounding may have grown to what is seen: no comparison."""
+"""Larger states are not compared, since rounding errors may have grown too much."""
 
 
 def trial(rng, folder):
@@ -60,7 +60,7 @@ def trial(rng, folder):
 
 
 def call(case, friction, stops=False, inertia=None, **options):
-    """Simulate or roll out a case; a plant, tolerances and derivatives are made of the options."""
+    """Simulate or roll out a case, with armlet's arguments made from the options."""
     plant = armlet.Plant(case.robot, friction, stops, inertia)
     if case.runs is None:
         method = options.get("method")
@@ -76,7 +76,7 @@ def call(case, friction, stops=False, inertia=None, **options):
 
 @cache
 def robot_of(number):
-    """One of a few robots, for each of which kernels are compiled once."""
+    """Robot `number` of a few, so that its kernels are compiled once."""
     joints = 1 + number % 3
     coupled = number == ROBOTS - 1
     text = coupled_urdf(number, 3)[0] if coupled else random_urdf(number, joints, number % 2)
@@ -87,18 +87,18 @@ def robot_of(number):
         return armlet.load(path)
 
 
-# ------------------------------------------------------------------ what is asked for
+# ------------------------------------------------------------------ cases
 
 
 @dataclass
 class Case:
-    """A roll-out of a robot, or several: starts, torques, and all that acts on it."""
+    """One or several roll-outs of a robot: initial states, torques, and other options."""
 
     rng: np.random.Generator
     robot: armlet.Robot
     arguments: dict = field(default_factory=dict)
     shapes: dict = field(default_factory=dict)
-    """Of arguments, for one step of one roll-out."""
+    """The shapes of arguments in one step of one roll-out."""
     price: armlet.Function | None = None
 
     def __post_init__(self):
@@ -132,14 +132,14 @@ class Case:
         return self.method not in armlet.INTEGRATORS and not self.runs
 
     def rows(self, shape):
-        """Random numbers: one value, or one for every step, every roll-out, or both."""
+        """A random array: one value, or values for every step, every roll-out, or both."""
         axes = [(), (self.steps,)]
         if self.runs:
             axes += [(self.runs,), (self.steps, self.runs)]
         return self.rng.uniform(-1, 1, (*pick(self.rng, axes), *shape))
 
     def at(self, array, shape, step, run):
-        """Which of such numbers counts in a step of a roll-out."""
+        """The value of an array of `rows` in a step of a roll-out."""
         axes = array.ndim - len(shape)
         if axes == 2:
             return array[step, run]
@@ -164,7 +164,7 @@ class Case:
         return self.function("law", ["q", "qd", "t", *names], law, self.shapes)
 
     def python(self):
-        """A function that writes to its arrays, and returns the same one at every call."""
+        """A torque function that overwrites its inputs and reuses its output array."""
         if self.runs or self.method == "adams_bashforth4":
             return self.array()
         kept = np.zeros(self.robot.nv)
@@ -199,7 +199,7 @@ class Case:
             "rtol": 1e-9,
             "atol": 1e-10,
         }
-        self.stops = None  # the robot's own are far away
+        self.stops = None  # the motion does not reach the robot's own stops
         self.event = float(rng.uniform(0.1, 1)) * self.steps * self.dt
         self.ends = bool(rng.random() < 0.5)
         on = self.function("on", ["t"], f"t - {self.event}", {})
@@ -248,7 +248,7 @@ class Case:
         return options
 
     def tangents(self):
-        """By what to differentiate: where it is kept, its name there, and a random tangent."""
+        """Random variables of differentiation, each with its container, key and tangent."""
         own = {"q0": (vars(self), "q0"), "qd0": (vars(self), "qd0")}
         if isinstance(self.torque, np.ndarray):
             own["torque"] = vars(self), "torque"
@@ -268,11 +268,11 @@ ALWAYS = {
     True: (*COMMON, *["duration", "limits", "rtol", "atol", "events", "record"]),
     False: (*COMMON, *["steps", "stops", "inertia", "threads", "reduce", "gradient", "tangents"]),
 }
-"""The options of `simulate`, and those of `rollout`."""
+"""The options of `simulate` (True) and of `rollout` (False)."""
 
 
 def odd_values(case):
-    """Values of each option that must be refused."""
+    """Values of each option that armlet must refuse."""
     n, axes = case.robot.n, () if case.runs is None else (case.runs,)
     no_number = ("1", None, np.nan, np.inf, -1.0, 0, [1e-3, 1e-3], 1j, object(), {})
     no_count = (0, -1, 2.5, "2", None, np.nan, [2], 1j)
@@ -346,7 +346,7 @@ def odd_values(case):
 
 
 class Loop:
-    """One of the roll-outs of a case, in plain NumPy."""
+    """Roll-out `run` of a case, in plain NumPy."""
 
     def __init__(self, case, run=0):
         self.case, self.run = case, run
@@ -396,7 +396,7 @@ class Loop:
         return np.linalg.solve(H, self.forces(step, t, q, qd, tau) - b)
 
     def march(self):
-        """The states at the ends of all steps, with the start, and the sum of the costs."""
+        """The initial state and the states after each step, and the sum of the costs."""
         case, h = self.case, self.case.dt
         q, qd = case.q0[self.run], case.qd0[self.run]
         states, past, cost = [(q, qd)], [], 0.0
@@ -463,17 +463,17 @@ BARS = {
     "adams_bashforth4": 1e-9,
     "variational_midpoint": 1e-6,
 }
-"""How far the roll-out may be from the loop's, which is of the same method for these."""
+"""The largest errors of roll-outs, for the integrators that the loop implements, too."""
 
 
 def check_states(case, found, states, rows):
-    """Compare rows with the loop's states, which are right to the accuracy of the method."""
+    """Compare rows with the loop's states, to the accuracy of the method."""
     if not np.isfinite(states).all() or np.abs(states).max() > LARGE:
         return
     moved = np.ptp(states, axis=0).max()
     bar = BARS.get(case.method, 1e-6 if case.adaptive else 0.1 * moved + 1e-6)
     if case.method not in BARS and case.friction is True:
-        bar = max(bar, 0.3 * moved + 1e-6)  # the loop is not for such stiff friction
+        bar = max(bar, 0.3 * moved + 1e-6)  # the loop is inaccurate for such stiff friction
     error = np.abs(found - states[rows]).max(initial=0)
     assert error <= bar * max(1, np.abs(states).max()), f"off by {error:.1e}: {about(case)}"
 
@@ -485,7 +485,7 @@ def about(case):
     )
 
 
-# ------------------------------------------------------------------ what came out
+# ------------------------------------------------------------------ results
 
 
 def check_simulation(case, run, options, said):
@@ -550,7 +550,7 @@ def check_roll_outs(case, found, options, said):
 
 
 def check_derivatives(case, found):
-    """Compare with central differences of the loops, along one tangent of all at once."""
+    """Compare derivatives with central differences of loops, along one tangent of all variables."""
     if case.method not in BARS:
         return
     moved, ends = case.moved, []

@@ -1,4 +1,4 @@
-"""Messages and origins of every kind sent to a viewer: it lives on, and heeds only its own page."""
+"""Messages and origins of every kind sent to a viewer: it keeps serving its own page only."""
 
 import contextlib
 import io
@@ -43,14 +43,14 @@ CAMERA = {
 
 
 def missing():
-    """Why no viewer can be tried here."""
+    """The reason why no viewer can run on this machine, or an empty text."""
     absent = [name for name in ("viser", "websockets") if find_spec(name) is None]
     return f'the viewer needs {absent[0]}: pip install "armlet[view]"' if absent else ""
 
 
 @cache
 def shown():
-    """A viewer for all trials of a process, with a run, and the texts that it logs."""
+    """A viewer with a run, for all trials of a process, and the log of its server."""
     import viser
 
     def tunnel(self, verbose=True):
@@ -83,14 +83,14 @@ def trial(rng, folder):
 
 
 def state(viewer):
-    """All that a page can change."""
+    """The state of a viewer that a page can change."""
     controls = viewer.server.gui._gui_input_handle_from_uuid.values()
     values = [(control.value, control.label, control.visible) for control in controls]
     return [viewer.q.tolist(), viewer.time, values]
 
 
 def headers(rng, port):
-    """Host and Origin, and whether they are those of the viewer's own page."""
+    """Random headers Host and Origin, and whether they belong to the viewer's own page."""
     host = str(
         pick(
             rng,
@@ -134,7 +134,7 @@ def headers(rng, port):
 
 
 def converse(rng, viewer, host, origin, own):
-    """Open a connection by hand and send frames and bytes that are no messages of the page."""
+    """Open a socket, and send frames and bytes that are not valid messages of the page."""
     with socket.create_connection(("127.0.0.1", viewer.server.get_port()), PATIENCE) as sock:
         try:
             sock.sendall(request(rng, host, origin))
@@ -170,7 +170,7 @@ def request(rng, host, origin):
 
 
 def frame(rng, payload):
-    """A frame of a websocket, masked as those of browsers."""
+    """A websocket frame of a payload, masked as browsers do."""
     opcode = 2 if rng.random() < 0.8 else int(rng.integers(16))
     size = len(payload)
     length = bytes([128 | size]) if size < 126 else bytes([254]) + size.to_bytes(2, "big")
@@ -178,7 +178,7 @@ def frame(rng, payload):
 
 
 def bad_message(rng, viewer):
-    """What is no message of the page, as bytes; less than 64 KiB."""
+    """Bytes, less than 64 KiB, that are not a valid message of the page."""
     import msgspec
 
     if rng.random() < 0.2:
@@ -206,7 +206,7 @@ def bad_message(rng, viewer):
 
 
 def odd(rng):
-    """A value that no control of the page and no camera has."""
+    """A value that is invalid for all controls of the page and for the camera."""
     return pick(
         rng,
         (

@@ -1,4 +1,4 @@
-"""One process after another that tries seeds and may crash, hang or run out of memory."""
+"""Processes that run trials, and may crash, hang or run out of memory."""
 
 import faulthandler
 import os
@@ -16,32 +16,32 @@ from typing import NamedTuple
 import numpy as np
 
 CONTEXT = get_context("spawn")
-"""Fresh interpreters: nothing that the caller has loaded or started is shared with a trial."""
+"""New interpreters, so that a trial shares no modules or threads with the caller."""
 SLICE = 0.25
-"""Seconds between two looks at a process."""
+"""The interval between two checks of a process, in s."""
 STARTUP = 60
-"""Seconds that a process may take before its first trial."""
+"""The most time that a process may take before its first trial, in s."""
 
 Trial = Callable[[np.random.Generator, Path], None]
 
 
 class Class(NamedTuple):
-    """What is tried, and what one trial may take."""
+    """A class of trials, with the limits of one trial."""
 
     trial: Trial
     about: str
     limit: float = 60
-    """Seconds that one trial may compute, or do nothing."""
+    """The most seconds that one trial may compute, and that it may be idle."""
     memory: float = 0
-    """Bytes of address space of the process; 0 where there is no limit."""
+    """The limit of the address space of the process, in bytes; 0 for no limit."""
     share: float = 1
-    """Its part of the time, beside the others'."""
+    """The share of the time, relative to the other classes."""
     missing: Callable[[], str] = str
-    """Why it cannot be tried here, or an empty text."""
+    """Returns why the class cannot run on this machine, or an empty text."""
 
 
 def failure(trial: Trial, seed: int, folder: Path) -> str:
-    """The traceback of one trial, or an empty text; its folder stays only where it failed."""
+    """Run one trial; return its traceback, or an empty text. The folder of a failure stays."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
@@ -53,13 +53,13 @@ def failure(trial: Trial, seed: int, folder: Path) -> str:
 
 
 def processor_seconds(pid: int) -> float:
-    """How long a process and the children it has waited for have computed, by Linux's account."""
+    """The processor time of a process and of its ended children, from Linux's /proc, in s."""
     text = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
     return sum(map(int, text.split()[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 class Worker:
-    """A process that tries the seeds it is given, one at a time."""
+    """A process that runs trials by their seeds, one at a time."""
 
     def __init__(self, tried: Class, folder: Path) -> None:
         self.limit = tried.limit
@@ -74,12 +74,12 @@ class Worker:
             raise RuntimeError(f"no trial can begin: {refused}")
 
     def failure(self, seed: int) -> str:
-        """What failed with a seed, or an empty text; the worker may not be alive afterwards."""
+        """Run the trial of a seed; return the failure or an empty text. This may end the worker."""
         self.pipe.send(seed)
         return self._answer(self.limit)
 
     def _answer(self, seconds: float) -> str:
-        """The answer, if it comes within so many seconds of computing, or of doing nothing."""
+        """The answer of the process, or a failure after `seconds` of computing or of idling."""
         begun = used = processor_seconds(self.process.pid)
         idle = 0.0
         try:
@@ -97,7 +97,7 @@ class Worker:
         return f"{self.stack.read()}the process: {ended}"
 
     def end(self) -> None:
-        """Let the process clean up, and not wait for ever."""
+        """Let the process clean up and end; kill it if this takes too long."""
         if self.alive:
             self.pipe.send(None)
             self.process.join(STARTUP)
@@ -110,14 +110,14 @@ class Worker:
 
 
 def _work(pipe: connection.Connection, tried: Class, folder: Path, stack: str) -> None:
-    # A terminal sends Ctrl-C to every process: the caller ends this one. Unlike SIG_IGN, a handler
-    # is not inherited by the programs that a trial starts.
+    # A terminal sends Ctrl-C to every process, but the caller ends this process. Unlike SIG_IGN, a
+    # handler is not inherited by the programs that a trial starts.
     signal.signal(signal.SIGINT, lambda *_: None)
     if tried.memory:
         resource.setrlimit(resource.RLIMIT_AS, (int(tried.memory), int(tried.memory)))
     with open(stack, "w") as file:
         faulthandler.enable(file)
         pipe.send("")
-        with suppress(EOFError):  # where the caller has died
+        with suppress(EOFError):  # the caller has died
             while (seed := pipe.recv()) is not None:
                 pipe.send(failure(tried.trial, seed, folder / str(seed)))

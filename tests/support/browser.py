@@ -29,9 +29,9 @@ FLAGS = (
 
 
 def _port(folder):
-    """Where a browser listens, once it does."""
+    """The port of a browser's DevTools; None while the browser starts."""
     path = Path(folder, "DevToolsActivePort")
-    lines = path.read_text().split() if path.exists() else []  # none while it is being written
+    lines = path.read_text().split() if path.exists() else []  # the file may still be empty
     return lines[0] if lines else None
 
 
@@ -70,7 +70,7 @@ class Browser:
         self.opened.close()
 
     def call(self, method, **parameters):
-        """The result of a command; what the page tells meanwhile is recorded."""
+        """Send a DevTools command and return its result; record the page's events meanwhile."""
         wanted = next(self.ids)
         self.socket.send(json.dumps({"id": wanted, "method": method, "params": parameters}))
         while True:
@@ -99,12 +99,12 @@ class Browser:
         return [text for level, text in self.console if level in ("error", "assert")]
 
     def run(self, script):
-        """The value of a JavaScript expression in the page."""
+        """Evaluate a JavaScript expression in the page, and return its value."""
         found = self.call("Runtime.evaluate", expression=script, returnByValue=True)
         return found["result"].get("value")
 
     def until(self, found):
-        """The first value of a function that is not false; a name of JavaScript may be given."""
+        """Wait for a true value of a function or a JavaScript expression, and return the value."""
         last = time.monotonic() + self.patience
         while time.monotonic() < last:
             value = self.run(found) if isinstance(found, str) else found()
@@ -119,7 +119,7 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
 
     def picture(self):
-        """The page as a PNG, without the notices of viser's."""
+        """The page as a PNG, without viser's notifications."""
         self.run(
             "document.querySelectorAll('.mantine-Notifications-root').forEach(x => x.remove())"
         )

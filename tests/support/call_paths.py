@@ -1,4 +1,4 @@
-"""The way of a call through armlet's functions, from a public method to LLVM or another module."""
+"""Record the path of a call through armlet's functions, from a public method to other modules."""
 
 import sys
 import threading
@@ -10,7 +10,7 @@ SOURCE = str(Path(armlet.__file__).parent)
 
 
 class Watched:
-    """A module that notes the calls in progress whenever something in it is looked up."""
+    """A wrapper of a module that records the call path at each attribute access."""
 
     def __init__(self, module):
         self.module, self.paths = module, []
@@ -21,7 +21,7 @@ class Watched:
 
 
 def paths_within(function):
-    """The paths of all calls within a function's, each a tuple of names, the outermost first."""
+    """The paths of all calls that a function makes, as tuples of names, the outermost first."""
     paths = set()
 
     def note(frame, event, _):
@@ -37,7 +37,7 @@ def paths_within(function):
 
 
 def path_to_here():
-    """The named functions of armlet in progress: those of the main thread, then of this one."""
+    """The armlet functions on the stacks of the main thread and of the current thread."""
     frames = sys._current_frames()
     here = threading.get_ident()
     main = threading.main_thread().ident
@@ -46,7 +46,7 @@ def path_to_here():
 
 
 def _functions(frame):
-    """The functions of armlet on a stack, the innermost first; comprehensions are left out."""
+    """Yield the named functions of armlet on a stack, the innermost first."""
     while frame is not None:
         code = frame.f_code
         if code.co_filename.startswith(SOURCE) and not code.co_name.startswith("<"):
@@ -56,7 +56,7 @@ def _functions(frame):
 
 
 def functions_until(call, last):
-    """The named functions of armlet that a call enters up to the one called `last`, each once."""
+    """The distinct armlet functions that a call enters, in order, up to the function `last`."""
     entered = {}
 
     def note(frame, event, _):

@@ -1,7 +1,7 @@
-"""The command line as a user calls it, in forks of a process that has loaded it.
+"""Run commands as a user does, in forks of a process that has imported armlet.
 
-Each command is a process with its own environment, folder and output; that it need not load
-everything anew saves most of its time.
+Each command is a process with its own environment, folder and output. Most of its time is saved,
+since it need not import armlet.
 """
 
 import atexit
@@ -18,11 +18,11 @@ from pathlib import Path
 
 ARMLET = Path(sys.executable).with_name("armlet")
 PATIENCE = 60
-"""Seconds that a command may take."""
+"""The time limit of a command, in s."""
 
 
 def run(*args, env=None, stdout=subprocess.PIPE, cwd=None, encoding=None, command=(ARMLET,)):
-    """A command and what it has printed; a process from its start if more than that is asked."""
+    """Run a command, in a fork if the options allow it; return the completed process."""
     environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"} | (env or {})
     plain = stdout is subprocess.PIPE and encoding is None and command == (ARMLET,)
     if plain and not any(name.startswith(("PYTHON", "_")) for name in env or {}):
@@ -54,7 +54,7 @@ def _forked(args, environment, cwd):
 
 @cache
 def _server():
-    """A process that has loaded the commands; it ends with this one."""
+    """Start the process that imports the commands and forks; it ends with the test process."""
     server = subprocess.Popen(
         [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -62,7 +62,7 @@ def _server():
     return server
 
 
-# ------------------------------------------------------------------ in that process
+# ------------------------------------------------------------------ in the forking process
 
 
 def _serve():
@@ -78,7 +78,7 @@ def _serve():
 
 
 def _become(main, args, env, cwd, folder):
-    """Run a command as if this process had been started for it, and end."""
+    """Run a command as a newly started process would, and exit."""
     code = 1
     try:
         os.environ.clear()

@@ -1,4 +1,4 @@
-"""C compilers and other programs that tests run where they are installed."""
+"""Run C compilers and other programs, if they are installed."""
 
 import ctypes
 import shutil
@@ -15,7 +15,7 @@ def needs(command):
 
 
 def run(*command, folder):
-    """Run a command in a folder; returns its exit code and what it printed."""
+    """Run a command in a folder; return its exit code and its output."""
     done = subprocess.run(
         [str(word) for word in command], cwd=folder, capture_output=True, text=True, timeout=60
     )
@@ -23,7 +23,7 @@ def run(*command, folder):
 
 
 def shared_library(folder, text, suffix=".c", *options):
-    """Compile a text, which must give no warning, and load it."""
+    """Compile C or C++ source, which must give no warning, and load the library."""
     (folder / f"it{suffix}").write_text(text)
     command = ("gcc" if suffix == ".c" else "g++", *STRICT, *options, "-shared", "-fPIC")
     code, output = run(*command, f"it{suffix}", "-lm", "-o", "it.so", folder=folder)
@@ -36,7 +36,7 @@ def pointer(array):
 
 
 def python_of(program, **options):
-    """The function that a program is in Python."""
+    """The Python source of a program as a function."""
     namespace = {}
     exec(program.source("python", name="f", **options), namespace)
     return namespace["f"]

@@ -1,4 +1,4 @@
-"""Robots with coupled joints, and the same in Pinocchio."""
+"""Robots with coupled joints, and their models in Pinocchio."""
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def loaded(folder, text, **options):
 
 
 def by_hand(robot, mimics):
-    """K and b of all joints, by following each mimic up to a joint that has none."""
+    """K and b of the couplings q_joints = K q + b, by following each mimic to its last leader."""
     K, b = np.zeros((robot.nb, robot.n)), np.zeros(robot.nb)
     for i, joint in enumerate(robot.joints):
         name, factor, offset = joint.name, 1.0, 0.0
@@ -43,8 +43,8 @@ def by_hand(robot, mimics):
 class Mimicking(Pinocchio):
     """Pinocchio with its own mimic joints.
 
-    Its inertia matrix is taken from rnea at unit accelerations: crba of Pinocchio 4.1 differs from
-    its own rnea on some trees with mimic joints, by up to a tenth.
+    The inertia matrix is computed by rnea at unit accelerations, since crba of Pinocchio 4.1
+    differs from rnea by up to a tenth on some trees with mimic joints.
     """
 
     def __init__(self, *given):
@@ -57,7 +57,7 @@ class Mimicking(Pinocchio):
 
 
 def compare_with_pinocchio(robot, text, frame):
-    """The quantities that Pinocchio has for models with mimic joints."""
+    """Compare the quantities that Pinocchio can compute for models with mimic joints."""
     engine = Mimicking(text, robot.joint_names, robot.gravity)
     assert engine.model.nv == robot.n
     q, qd, qdd = states(robot, 2)

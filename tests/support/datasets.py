@@ -1,4 +1,4 @@
-"""Two recorded arms, and files of many robots, which lie beside the checkout and not in it."""
+"""Recorded logs of two arms, and robot files, in folders beside the checkout."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import recorded_arms
 
 
 def beside(name):
-    """A folder beside the checkout, or None."""
+    """The folder shared/`name` beside the checkout, or None."""
     folders = [parent / "shared" / name for parent in Path(__file__).parents[3:5]]
     return next((folder for folder in folders if folder.is_dir()), None)
 

@@ -14,14 +14,14 @@ MODES = ["forward", "reverse"]
 VARIABLES = [("input", name, k) for name, (size,) in INPUTS.items() for k in range(size)]
 NUMBERS = [0, 1, -1, 2, -3, 0.5, -1.25, 0.1, -0.7]
 CHOICES = ("abs", "min", "max", "less", "less_equal", "equal", "where", "floor")
-"""What has no derivative where two operands are equal; elsewhere test_functions.py tries it."""
+"""Operations without a derivative at some points; test_functions.py differentiates elsewhere."""
 CONTINUED = [op for op in OPERATIONS if op not in CHOICES]
 SMOOTH = [op for op in CONTINUED if op != "sign"]
 LEAVES = [*VARIABLES, *(("neg", x) for x in VARIABLES), *NUMBERS]
 
 
 def operands_of(any_, positive, nonzero):
-    """What each operation is defined on."""
+    """The strategies of operands for which each operation is defined."""
     return {
         **dict.fromkeys(("add", "sub", "mul"), (any_, any_)),
         **dict.fromkeys(("neg", "sin", "cos"), (any_,)),
@@ -32,15 +32,15 @@ def operands_of(any_, positive, nonzero):
         **dict.fromkeys(("min", "max"), (any_, any_)),
         **dict.fromkeys(("less", "less_equal", "equal"), (nonzero, nonzero)),
         "floor": (nonzero,),
-        "pow": (positive, nonzero),  # of bounded size
+        "pow": (positive, nonzero),  # whose result has a bounded size
         "where": (nonzero, any_, any_),
         **dict.fromkeys(("exp", "log"), (positive,)),
-        "atan2": (nonzero, nonzero),  # of 0 and a negative number it jumps with the sign of the 0
+        "atan2": (nonzero, nonzero),  # atan2(0, negative) jumps with the sign of the 0
     }
 
 
 def expressions(depth, operations=tuple(OPERATIONS)):
-    """Trees (op, operand, ...) of inputs and numbers, defined where the inputs are positive."""
+    """A strategy of trees (op, operand, ...), which are defined if all inputs are positive."""
     tree = leaves = st.sampled_from(LEAVES)
     for level in range(depth):
         positive = st.sampled_from(VARIABLES) | tree.map(lambda b: ("add", 2, ("sin", b)))
@@ -52,7 +52,7 @@ def expressions(depth, operations=tuple(OPERATIONS)):
 
 
 def states(*batch):
-    """Positive numbers for every input, or arrays of them."""
+    """A strategy of positive arrays for every input, with leading axes `batch`."""
 
     def array(shape):
         size = math.prod(shape)
@@ -64,7 +64,7 @@ def states(*batch):
 
 
 def value(tree, state):
-    """What an expression is, straight from its operations."""
+    """Evaluate an expression directly, operation by operation."""
     if not isinstance(tree, tuple):
         return tree
     op, *operands = tree
@@ -74,7 +74,7 @@ def value(tree, state):
 
 
 def near_a_jump(tree, state, within=1e-6):
-    """Whether a comparison or a floor is so near to where its value jumps that rounding decides."""
+    """Whether a comparison or a floor is so close to a jump that rounding errors decide it."""
     if not isinstance(tree, tuple) or tree[0] == "input":
         return False
     op, *operands = tree
@@ -101,7 +101,7 @@ def replayed(program, state):
 
 
 def fifty(state):
-    """The same numbers, to compute with in fifty digits."""
+    """Convert a state to mpmath numbers, to compute with fifty digits."""
     return {name: [mpmath.mpf(x) for x in entries] for name, entries in state.items()}
 
 

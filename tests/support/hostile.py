@@ -1,7 +1,7 @@
-"""An arm whose names are markup and control characters."""
+"""An arm whose names consist of markup and control characters."""
 
 NAME = r"[/x] \u001b[31m\u009b2J\u202e :smile: */ ??/ \n <script>"
-"""As it is written in a TOML file."""
+"""The name as it is written in a TOML file."""
 ARM = f"""
 name = "{NAME}"
 source = "{NAME}"

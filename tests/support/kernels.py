@@ -1,4 +1,4 @@
-"""What the tests of kernels share: targets, ways to call one, and forms of an array."""
+"""Helpers for tests of kernels: targets, ways to call a kernel, and forms of an array."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ every_target = pytest.mark.parametrize("target", TARGETS, ids=lambda t: f"{t.dty
 
 
 def same_bits(found, expected):
-    """Equal to the sign of a zero; one NaN is like another."""
+    """Assert that two arrays are equal, with the signs of zeros; all NaN count as equal."""
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(found, expected)
     numbers = ~np.isnan(expected)
@@ -27,12 +27,12 @@ def same_bits(found, expected):
 
 
 def results(found):
-    """What a call returned, as a tuple."""
+    """The result of a call as a tuple of arrays."""
     return found if isinstance(found, tuple) else (found,)
 
 
 def same(found, expected):
-    """What a call returned is a tuple of arrays, bit by bit."""
+    """Assert that the result of a call has the expected arrays, bit by bit."""
     found = results(found)
     assert len(found) == len(expected)
     for ours, theirs in zip(found, expected, strict=True):
@@ -43,7 +43,7 @@ def same(found, expected):
 
 
 def ways(robot, kernel):
-    """The ways into one and the same kernel."""
+    """The callables that run the same kernel, by name."""
     return {
         "kernel": kernel,
         "evaluate": kernel.evaluate,
@@ -56,7 +56,7 @@ every_way = pytest.mark.parametrize("way", WAYS)
 
 
 def unaligned(x):
-    """The same numbers, one byte off."""
+    """A copy of an array whose memory begins one byte off its alignment."""
     raw = np.empty(x.nbytes + 1, np.uint8)
     view = raw[1:].view(x.dtype).reshape(x.shape)
     view[...] = x

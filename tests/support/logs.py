@@ -1,4 +1,4 @@
-"""Logs of simulated arms whose parameters are known."""
+"""Simulated logs of random arms, whose true parameters are known."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from armlet import Log
 
 
 def random_arm(seed, n=3):
-    """An arm with physical bodies and friction, the same ones whatever --draw says."""
+    """A random arm with physical bodies and friction, which does not depend on --draw."""
     rng = np.random.Generator(np.random.PCG64(seed))
     twists = rng.choice([np.pi / 2, -np.pi / 2, 0.7], n)
     lengths, offsets, angles = (rng.uniform(-x, x, n) for x in (0.3, 0.3, 1))
@@ -30,9 +30,9 @@ def random_arm(seed, n=3):
 
 
 def recorded(robot, seed, duration=20.0, size=1.0, noise=0.02):
-    """A log of a motion of five harmonics: encoders of 17 bits, torques with noise.
+    """A log of a motion of five harmonics, with 17-bit encoders and noisy torques.
 
-    The motion is the same whatever --draw says, the noise is not.
+    The noise depends on pytest's option --draw; the motion does not.
     """
     rng = np.random.Generator(np.random.PCG64(1000 + seed))
     t, w = np.arange(0, duration, 1e-3), 0.2 * np.pi * np.arange(1, 6)

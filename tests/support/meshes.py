@@ -12,12 +12,12 @@ QUADS = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [
 
 
 def single(vertices):
-    """The vertices as a file in single precision has them."""
+    """Round vertices to single precision, as a binary file does."""
     return np.asarray(vertices, np.float32).astype(float)
 
 
 def random_hull(seed, n=30):
-    """A convex mesh without its inner points, faces outwards."""
+    """The convex hull of random points as a mesh, with faces oriented outwards."""
     vertices = np.random.default_rng(seed).normal(size=(n, 3)) + 1
     kept = vertices[ConvexHull(vertices).vertices]
     hull = ConvexHull(kept)
@@ -27,7 +27,7 @@ def random_hull(seed, n=30):
 
 
 def star(seed):
-    """A closed mesh that is not convex: every other corner of a hull pulled inwards."""
+    """A closed mesh that is not convex: a hull with every other corner pulled inwards."""
     vertices, faces = random_hull(seed)
     middle = vertices.mean(axis=0)
     return single(

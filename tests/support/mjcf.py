@@ -1,4 +1,4 @@
-"""MJCF texts to test on, random ones and one for each rule, and the comparison with MuJoCo."""
+"""MJCF texts for tests, random or one for each rule of the format, and a check by MuJoCo."""
 
 from xml.etree import ElementTree
 
@@ -19,9 +19,9 @@ def model(bodies, rest=""):
 
 
 def assert_agrees(robot, text, seed=0, left_out=()):
-    """Poses of all frames, inertia matrix, bias and inverse dynamics are MuJoCo's at a state.
+    """Assert that a robot has MuJoCo's dynamics and poses of frames, at a random state.
 
-    MuJoCo's model is given as text or as it is; bodies left out are named.
+    `text` is MJCF or a model of MuJoCo; `left_out` are names of frames that are not compared.
     """
     m = text if isinstance(text, mujoco.MjModel) else mujoco.MjModel.from_xml_string(text)
     m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
@@ -55,7 +55,7 @@ def assert_agrees(robot, text, seed=0, left_out=()):
 
 
 class Writer:
-    """Random MJCF texts: trees of bodies with any joints, inertias, spellings and classes."""
+    """Write random MJCF texts: trees of bodies with random joints, inertias, syntax and classes."""
 
     def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
@@ -275,11 +275,11 @@ RULES = {
 # ------------------------------------------------------------------ models without their meshes
 
 IGNORED = ("asset", "contact", "sensor", "tendon", "keyframe", "visual", "deformable", "statistic")
-"""What changes no dynamics of a tree, or names files that are missing."""
+"""Sections that do not affect the dynamics, or that name missing files."""
 
 
 def without_meshes(root):
-    """The model without geoms that need files, and without all that names them."""
+    """Remove from a model the geoms that need files, and all references to files."""
     for parent in list(root.iter()):
         weighs = any(child.tag == "inertial" for child in parent)
         for child in list(parent):
@@ -296,7 +296,7 @@ def without_meshes(root):
 
 
 def copied(path, folder):
-    """A copy of a model and of all files beside it, without meshes."""
+    """Copy a model and all .xml files beside it without meshes; return the path of the copy."""
     for file in path.parent.rglob("*.xml"):
         copy = folder / file.relative_to(path.parent)
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Ordinary expressions of NumPy in x and y, arrays of three numbers, in user functions."""
+"""NumPy expressions for user functions, in arrays x and y of three numbers."""
 
 EXPRESSIONS = (
     "x+y",
@@ -511,7 +511,7 @@ EXPRESSIONS = (
     "np.linalg.norm(x,-np.inf)",
     "np.linalg.norm(np.outer(x,y),np.inf,axis=1)",
 )
-"""What is recorded and agrees with NumPy."""
+"""The expressions that armlet traces, with results equal to NumPy's."""
 REFUSED = {
     "x[x>0]": "an array is indexed by a traced array",
     "x[y<x].sum()": "an array is indexed by a traced array",
@@ -593,4 +593,4 @@ REFUSED = {
     "np.argwhere(x>0)": "numpy.argwhere is not done with traced values",
     "np.extract(x>0,x)": "numpy.extract is not done with traced values",
 }
-"""What is refused, with what the error says."""
+"""The expressions that armlet refuses, each with the text of the error."""

@@ -4,4 +4,4 @@ import re
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LIBRARY = re.compile(r"^import (torch|jax|casadi|pinocchio|fmpy)\b", re.MULTILINE)
-"""What a block may need and need not be installed, besides viser for `armlet.view`."""
+"""Optional packages that a block may import; `armlet.view` needs viser, too."""

@@ -1,4 +1,4 @@
-"""Independent engines, asked for the same quantities in the same order of joints."""
+"""Pinocchio and MuJoCo with the methods of a robot and its order of joints."""
 
 import mujoco
 import numpy as np
@@ -6,7 +6,7 @@ import pinocchio as pin
 
 
 class Pinocchio:
-    """Pinocchio on a URDF text, with the joint order of a robot."""
+    """Pinocchio's model of a URDF text, with the joint order of a robot."""
 
     def __init__(self, urdf, joint_names, gravity, mimic=False):
         self.model = pin.buildModelFromXML(urdf, mimic=mimic)
@@ -34,7 +34,7 @@ class Pinocchio:
         return pin.rnea(self.model, self.data, *state)[self.v_index]
 
     def wrench_torque(self, q, frame, wrench):
-        """The torque that holds a wrench (moment, force) of a frame on the world."""
+        """The torque with which a frame exerts a wrench (moment, force) on the world."""
         Jq = self._jacobian(q, frame, pin.LOCAL)
         return Jq.T @ wrench
 
@@ -62,7 +62,7 @@ class Pinocchio:
         Jq = pin.computeFrameJacobian(
             self.model, self.data, self.configuration(q), self.model.getFrameId(frame), axes
         )
-        Jq = Jq.reshape(6, -1)  # of a single joint it is a vector
+        Jq = Jq.reshape(6, -1)  # with a single joint, Pinocchio returns a vector
         return np.vstack([Jq[3:], Jq[:3]])[:, self.v_index]
 
     def inverse_inertia_matrix(self, q):
@@ -121,7 +121,7 @@ class Pinocchio:
 
 
 class Mujoco:
-    """MuJoCo on a URDF or MJCF text, with the joint order of a robot."""
+    """MuJoCo's model of a URDF or MJCF text, with the joint order of a robot."""
 
     def __init__(self, text, joint_names, gravity):
         self.model = mujoco.MjModel.from_xml_string(text)

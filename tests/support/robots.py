@@ -1,4 +1,4 @@
-"""Random robots to test on, as URDF text, and states for them."""
+"""Random robots for tests, as URDF text or DH tables, and random states."""
 
 from dataclasses import replace
 
@@ -26,9 +26,9 @@ MIMIC = f"""
 
 
 def random_urdf(seed, joints, drives=False, special=None, disturbance=0.0):
-    """A tree of mixed joints: skew and special axes, fixed joints in between, branches.
+    """A tree of mixed joints with general and special axes, fixed joints and branches.
 
-    `special` is how often axes and angles are those of the coordinate axes; axes may be disturbed.
+    `special` is the share of coordinate axes and quarter turns; `disturbance` is noise on the axes.
     """
     rng = np.random.default_rng(seed)
     lines = [f'<robot name="random{seed}">', '<link name="base"/>']
@@ -89,7 +89,7 @@ def origin(rng, special):
 
 
 def link(rng, name):
-    """A body made of random points."""
+    """A link with the inertia of random point masses."""
     mass, com, I = random_body(rng)
     entries = zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), I[np.triu_indices(3)], strict=True)
     tensor = " ".join(f'{key}="{float(value)!r}"' for key, value in entries)
@@ -110,7 +110,7 @@ def fixed_link(rng, name, parent, special):
 
 
 def random_robot(folder, seed, joints, **options):
-    """The robot of a random URDF with its frame "tool" as the tool, and its path."""
+    """Load a random URDF with its frame "tool" as the tool; return the robot and the path."""
     path = folder / f"random{seed}.urdf"
     path.write_text(random_urdf(seed, joints, **options))
     return armlet.load(path).with_tool("tool"), path
@@ -122,7 +122,7 @@ def states(robot, count=3, seed=0):
 
 
 def value(robot, quantity, *arrays, frame=None):
-    """A quantity by the first formulation of its table, replayed: nothing searched or compiled."""
+    """Evaluate the first formulation of a quantity with NumPy, without search or compiler."""
     wrench = quantity == "inverse_dynamics" and len(arrays) == 4
     first = next(iter(armlet.formulations(quantity)))
     program = armlet.trace(robot, quantity, first, wrench=wrench, frame=frame)
@@ -130,9 +130,9 @@ def value(robot, quantity, *arrays, frame=None):
 
 
 def with_scalars(robot, convert):
-    """The robot with every constant converted, say to fifty digits.
+    """Convert every constant of a robot, for example to fifty digits.
 
-    Frames lose their rotation, which no float matrix holds to more than sixteen digits.
+    Rotations of frames become the identity, since their floats have only sixteen digits.
     """
 
     def array(x):
@@ -154,7 +154,7 @@ def with_scalars(robot, convert):
 
 
 def deviation(found, expected):
-    """The largest difference, relative to the largest entry expected."""
+    """The largest difference between two arrays, relative to the largest expected entry."""
     expected = np.asarray(expected, dtype=float)
     found = np.asarray(found, dtype=float)
     assert found.shape == expected.shape
@@ -162,12 +162,12 @@ def deviation(found, expected):
 
 
 LARGEST = {"n": 13, "n^2": 13, "n^2 (iterative)": 5, "n^3": 9, "n^4": 4}
-"""The most joints that a formulation is tried on, by the growth of its operations."""
+"""The most joints of robots for a formulation, by the growth of its operations."""
 
 
 def random_arm(seed, n, kinds="RP", special=None, disturbance=0.0):
-    """A serial arm: all turning, all sliding, mixed or sliding first; general and special geometry;
-    gravity along, across or aslant to the first axis; with drives. Angles may be disturbed."""
+    """A serial arm with drives, whose joint types, geometry and gravity direction depend on `seed`;
+    `disturbance` is the standard deviation of noise on the angles."""
     rng = np.random.default_rng(seed)
     patterns = ["".join(rng.choice(list("RRP"), n)), "R" * n, "P" * min(n, 3) + "R" * n, "P" * n]
     letters = patterns[seed % 4][:n] if kinds == "RP" else kinds * n
@@ -194,7 +194,7 @@ def random_arm(seed, n, kinds="RP", special=None, disturbance=0.0):
 
 
 def random_body(rng):
-    """Mass, centre of mass and inertia of six random points."""
+    """Mass, centre of mass, and inertia about it, of six random point masses."""
     points, masses = rng.normal(scale=0.1, size=(6, 3)), rng.uniform(0.1, 1, 6)
     com = masses @ points / masses.sum()
     r = points - com
@@ -203,7 +203,7 @@ def random_body(rng):
 
 
 def suited(formulation, folder, seed, largest=13):
-    """A random robot that a formulation holds for: a tree, where it takes one, or a serial arm."""
+    """A random robot for which a formulation holds: a tree if it allows trees, or a serial arm."""
     n = 1 + seed % min(largest, LARGEST[formulation.growth])
     if formulation.topology == "tree" and seed % 2:
         return random_robot(folder, seed, n + 1, drives=True)[0]
@@ -214,10 +214,10 @@ FACTORS = (1.0, -1.0, 2.0, -0.5, 0.7, -1.3)
 
 
 def coupled_urdf(seed, joints, order=None, **options):
-    """A random URDF of which some joints mimic others, and the mimics: leader, factor, offset.
+    """A random URDF in which some joints mimic others; return (leader, factor, offset) by joint.
 
-    Leaders come before their followers in the order given, and follow none; by default they come
-    in any order, and in chains.
+    With `order`, a leader comes before its followers and mimics no other joint. By default, the
+    order is random, and leaders may mimic other joints.
     """
     text, rng = random_urdf(seed, joints, **options), np.random.default_rng(seed + 1)
     chains = order is None

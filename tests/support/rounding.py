@@ -12,7 +12,7 @@ COMPARISONS = {"less": operator.lt, "less_equal": operator.le, "equal": operator
 
 
 class Bounded:
-    """A float with a bound on how far it may be from the exact value, in rounding errors."""
+    """A float with a bound on its error, in units of the rounding error `ROUNDING`."""
 
     def __init__(self, value, error=0.0):
         self.value, self.error = float(value), error + abs(float(value))
@@ -46,7 +46,7 @@ class Bounded:
 
     @property
     def has_sign(self):
-        """Whether it is positive or negative whatever is rounded."""
+        """Whether the sign is certain in spite of rounding errors."""
         return abs(self.value) > 16 * ROUNDING * self.error
 
     def sign(self):
@@ -94,7 +94,7 @@ class Bounded:
 
 
 def error_bounds(program, state):
-    """A bound on the error of each output, whatever is fused, in rounding errors."""
+    """A bound on the error of each output, with or without fused operations, in `ROUNDING`."""
 
     def meaning(op, *operands):
         if op == "input":

@@ -1,4 +1,4 @@
-"""Robots as SDF, written in the ways that the versions of the format allow, and comparisons."""
+"""Write robots as SDF in the styles of several versions, and compare robots."""
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -16,11 +16,11 @@ STYLES = ("1.4", "1.6", "1.7", "1.11")
 
 
 def sdf_of(robot, style):
-    """The robot as SDF of a version, each in a way that others do not know.
+    """The robot as SDF of version `style`, with the features of this version.
 
-    1.4 has axes in the model's frame; 1.6 too, because the file says so; 1.7 has poses relative to
-    parents and axes in the frames of joints, which are turned; 1.11 has quaternions, poses relative
-    to joints and axes expressed in other links.
+    1.4 has axes in the model's frame. 1.6 declares that its axes are in the model's frame. 1.7 has
+    poses relative to parents, and axes in rotated joint frames. 1.11 has quaternions, poses
+    relative to joints, and axes expressed in other links.
     """
     whole = describe(robot)
     at = {robot.base_link: IDENTITY_POSE}
@@ -58,7 +58,7 @@ def _placed(link, joint, at, style):
         return []
     if style == "1.7":
         return [_pose(joint.pose, style, joint.parent)]
-    if style == "1.11":  # the frame of the joint is placed in the parent, the link in it
+    if style == "1.11":  # the joint is placed in its parent link, the link in its joint
         return [_pose(Pose(np.eye(3), -joint.point), style, joint.name)]
     return [_pose(at[link.name])]
 
@@ -107,9 +107,9 @@ def _joint(joint, at, style):
 
 
 def assert_same(robot, other, tolerance=1e-10):
-    """Raise unless two robots have the same joints, drives, frames and inverse dynamics.
+    """Assert that two robots have the same joints, drives, frames and inverse dynamics.
 
-    Offsets of friction are left out: no other format has them.
+    Offsets of friction are not compared, since other formats do not have them.
     """
     assert robot.joint_names == other.joint_names
     assert [j.kind for j in robot.joints] == [j.kind for j in other.joints]

@@ -1,16 +1,16 @@
-"""Operations on tensors that identities of the book are stated in, and that armlet does not use."""
+"""Tensor operations that identities of the book need and armlet itself does not."""
 
 from armlet.algebra import CYCLES, IDENTITY, cross, double_dot, outer, skew, trace_of, vector
 from armlet.scalar import sqrt
 
 
 def dual(T):
-    """The vector a of a skew tensor T = ã."""
+    """The vector a of a skew tensor T = ã, the matrix of the cross product with a."""
     return vector(*(T[k, j] for _, j, k in CYCLES))
 
 
 def vect(T):
-    """The vector invariant of T: the dual of its skew part."""
+    """The vector invariant of T: the dual vector of the skew part of T."""
     return dual(skew_part(T))
 
 
@@ -33,7 +33,7 @@ def commutator(T, S):
 
 
 def norm(T):
-    """The root of the sum of squares of all entries."""
+    """The Frobenius norm: the root of the sum of squares of all entries."""
     return sqrt((T * T).sum())
 
 
@@ -48,7 +48,7 @@ def projection(e):
 
 
 def invariants(T):
-    """Trace, sum of the principal minors, determinant, sum of squares."""
+    """Trace, sum of the principal minors, determinant, and sum of squares of all entries."""
     minors = (T[i, i] * T[j, j] - T[i, j] * T[j, i] for i, j in ((0, 1), (1, 2), (2, 0)))
     return trace_of(T), sum(minors), T[0] @ cross(T[1], T[2]), (T * T).sum()
 

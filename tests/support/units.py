@@ -14,7 +14,7 @@ Log = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, cty
 
 
 def unpacked(path, folder):
-    """The files of a unit in a folder."""
+    """Unpack the files of a unit to a folder."""
     with zipfile.ZipFile(path) as archive:
         archive.extractall(folder)
     return folder
@@ -25,14 +25,14 @@ def description(folder):
 
 
 def library(folder):
-    """The library of an unpacked unit."""
+    """Load the shared library of an unpacked unit."""
     name = description(folder).find("CoSimulation").get("modelIdentifier")
     ending = ENDINGS[this_platform().rpartition("-")[2]]
     return ctypes.CDLL(str(Path(folder, "binaries", this_platform(), f"{name}{ending}")))
 
 
 class Instance:
-    """An instance of an unpacked unit; `said` has what it logged."""
+    """An instance of an unpacked unit; `said` lists the messages that it logged."""
 
     def __init__(self, folder, token=None):
         self.library, root = library(folder), description(folder)
@@ -67,7 +67,7 @@ class Instance:
         return getattr(self.library, name)(self.pointer, *arguments)
 
     def start(self, time=0.0, **values):
-        """Set values, and go through initialization."""
+        """Set variables, then enter and leave initialization mode."""
         found = [self.set(name, x) for name, x in values.items()]
         zero = ctypes.c_double(0)
         found.append(
@@ -90,7 +90,7 @@ class Instance:
         )
 
     def status_and(self, name, size=None):
-        """The status of getting a variable, and its values."""
+        """Read a variable; return the status of the C function, and the values."""
         found = np.zeros(self.shapes[name] if size is None else size)
         status = self.call(
             "fmi3GetFloat64",

@@ -1,4 +1,4 @@
-"""The command line: one file per command in `commands`, and one line in the table here."""
+"""The command line: one file per command in `commands`, and one entry in `COMMANDS`."""
 
 import io
 import os
@@ -66,7 +66,7 @@ def armlet(
 
 
 def main() -> None:
-    """Run a command; an error is printed and gives exit code 1."""
+    """Run the command line; if it fails, print the error and exit with code 1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="spell")
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _report(word: str, style: str, message: str) -> None:
-    """Print a message on stderr, if that can be written to; it may be of several lines."""
+    """Print a message of one or more lines on stderr, if stderr can be written to."""
     first, *rest = message.split("\n")
     with suppress(OSError):
         Terminal(stderr=True).print(styled_text((word, style), f" {first}"))
@@ -102,6 +102,6 @@ def _fail(message: str) -> NoReturn:
 
 
 def _drop_output() -> None:
-    """Discard output that cannot be written, which Python would try again at exit."""
+    """Discard output that cannot be written, so that Python does not try again at exit."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Figures of operation counts, and of those beside the literature."""
+"""Figures of operation counts, alone and beside published totals."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from armlet.literature import Total
 from armlet.plotting import COLOURS, INK, SHADE, Figure, graph_objects, panels, plain
 
 BAR, HEAD, FOOT = 22, 56, 70
-"""Heights in pixels: of a bar, of what is between two panels, and of what is below the last."""
+"""Heights in pixels: a bar, the gap between two panels, and the margin below the last panel."""
 CUT = 4
-"""Bars that are longer than so many of the shortest are cut off."""
+"""Bars longer than `CUT` times the shortest bar are cut off."""
 WIDTH = 735
-"""Of the bars and their texts, in pixels."""
+"""The width of the bars with their labels, in pixels."""
 OPERATIONS = {"multiplications": ("M", COLOURS[0]), "additions": ("A", COLOURS[5])}
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: the operations of a formulation, what follows them, and the text on hovering."""
+    """The operations of a formulation; `beside` extends the label, `about` is shown on hovering."""
 
     name: str
     count: Count
@@ -28,13 +28,13 @@ class Bar:
 
 
 def full_bar(counts: Sequence[Count]) -> int:
-    """The operations of a full bar; longer bars are cut off."""
+    """The number of operations at which a bar is full; longer bars are cut off."""
     totals = [count.total for count in counts]
     return max(1, min(max(totals), CUT * min(totals)))
 
 
 def _stack(heights: Sequence[int], title: str, heads: Sequence[str], top: int = 110) -> Any:
-    """An empty figure of panels in one column, of these heights in pixels."""
+    """An empty figure of panels in one column, with `heights` in pixels and titles `heads`."""
     whole = sum(heights) + HEAD * (len(heights) - 1)
     figure = panels(
         len(heights),
@@ -51,7 +51,7 @@ def _stack(heights: Sequence[int], title: str, heads: Sequence[str], top: int = 
 
 
 def operations(title: str, groups: Mapping[str, Sequence[Bar]]) -> Figure:
-    """A figure of the operations of formulations by quantity, the fewest first."""
+    """A bar chart of operations with one panel for each quantity, the fewest operations first."""
     heights = [BAR * len(bars) + 8 for bars in groups.values()]
     figure = _stack(heights, plain(title), [plain(name) for name in groups])
     for row, group in enumerate(groups.values(), 1):
@@ -92,7 +92,7 @@ def operations(title: str, groups: Mapping[str, Sequence[Bar]]) -> Figure:
 def published(rows: Iterable[tuple[Total, str, int, Count]]) -> Figure:
     """A figure of armlet's counts as percentages of published totals.
 
-    A row is a total, its scope as text, a number of joints, and armlet's count.
+    Each of `rows` is a total, its scope as text, a number of joints, and armlet's count.
     """
     groups: dict[str, dict[str, list[tuple[float, str]]]] = {}
     for total, scope, n, count in rows:

@@ -1,4 +1,4 @@
-"""Options that several commands share: their types, their checks, and what the shell completes."""
+"""Options that several commands share: their types, checks and shell completion."""
 
 import warnings
 from collections.abc import Callable, Iterable
@@ -19,18 +19,18 @@ from armlet.formats.loading import ENDINGS, catalogue
 from armlet.robot import RobotModel
 
 TABLES = (".npz", ".csv", ".parquet")
-"""What a trajectory is written as, by the ending of its file."""
+"""The endings of the files that a trajectory can be written to."""
 
 
 def _check_figure(path: Path | None) -> Path | None:
-    """Refuse a file that no figure can be saved as, before a command does anything."""
+    """Check that a figure can be saved as `path`, before the command computes anything."""
     if path is not None:
         plotting.check(path)
     return path
 
 
 def _check_table(path: Path | None) -> Path | None:
-    """Refuse a file that no trajectory can be written to."""
+    """Check that a trajectory can be written to `path`."""
     if path is not None:
         validation.suffix(path, f"--out {path.name}", TABLES)
         check_writable(path)
@@ -57,7 +57,7 @@ WithFriction = Annotated[bool, typer.Option(help="Whether friction is identified
 
 
 def write(result: plotting.Plottable, out: Path | None, plot: Path | None) -> list[str]:
-    """Write a trajectory as a table and a figure, where set; returns the names of the files."""
+    """Write a trajectory to the table `out` and the figure `plot`; return the files written."""
     if out is not None:
         getattr(result, f"to_{out.suffix[1:]}")(out)
     if plot is not None:
@@ -66,7 +66,7 @@ def write(result: plotting.Plottable, out: Path | None, plot: Path | None) -> li
 
 
 def numbers(name: str, text: str, *counts: int) -> list[float]:
-    """Parse the numbers of an option, of which there must be one of `counts`."""
+    """Parse the comma-separated numbers of an option; `counts` are the allowed lengths."""
     try:
         values = [float(x) for x in text.split(",")]
     except ValueError:
@@ -78,7 +78,7 @@ def numbers(name: str, text: str, *counts: int) -> list[float]:
 
 
 def name_option(what: str, names: Iterable[str]) -> Any:
-    """An option that is one of some names, which the shell completes."""
+    """A typer option that takes one of `names`; the shell completes them."""
     listed = [*names]
     return typer.Option(help=f"{what}: {', '.join(listed)}.", autocompletion=completion(*listed))
 
@@ -87,7 +87,7 @@ def name_option(what: str, names: Iterable[str]) -> Any:
 
 
 def completion(*names: str) -> Callable[[str], list[str]]:
-    """A function that completes a word by these names."""
+    """Return a function that completes a word to those of `names` that start with it."""
 
     def complete(incomplete: str) -> list[str]:
         return _matching(names, incomplete)
@@ -99,7 +99,7 @@ quantities = completion(*QUANTITIES)
 
 
 def functions(incomplete: str) -> list[str]:
-    """Quantities, and after a colon the formulations of one."""
+    """Complete a quantity or, after a colon, one of its formulations."""
     quantity, colon, _ = incomplete.partition(":")
     if not colon:
         return quantities(incomplete)
@@ -107,28 +107,28 @@ def functions(incomplete: str) -> list[str]:
 
 
 def robots(incomplete: str) -> list[str]:
-    """The catalogue, the files that can be loaded, and folders."""
+    """Complete a name of the catalogue, a file that can be loaded, or a folder."""
     paths = (f"{x}/" if isdir(x) else x for x in sorted(glob(f"{escape(incomplete)}*")))
     files = [path for path in paths if path.endswith((*ENDINGS, "/"))]
     return [*_matching(catalogue(), incomplete), *files]
 
 
 def frames(context: typer.Context, incomplete: str) -> list[str]:
-    """The frames of the robot on the command line."""
+    """Complete a frame of the robot on the command line."""
     robot = _robot(context)
     return [] if robot is None else _matching(robot.frames, incomplete)
 
 
 def joints(context: typer.Context, incomplete: str) -> list[str]:
-    """The joints of the robot on the command line, each followed by `=`."""
+    """Complete a joint of the robot on the command line, followed by `=`."""
     robot = _robot(context)
     names = [] if robot is None else [f"{joint.name}=" for joint in robot.joints]
     return _matching(names, incomplete)
 
 
 def _robot(context: typer.Context) -> RobotModel | None:
-    """The robot on the command line, if it can be loaded."""
-    # While the value of an option is missing, click leaves the arguments where they are.
+    """Load the robot on the command line; None if it cannot be loaded."""
+    # If the value of the last option is missing, click leaves the arguments in `context.args`.
     name = context.params.get("robot") or next(iter(context.args), None)
     try:
         with warnings.catch_warnings(action="ignore"):

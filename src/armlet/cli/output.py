@@ -1,4 +1,4 @@
-"""The output of commands: text printed literally, tables that are never cut off, progress bars."""
+"""The output of commands: literal text, tables that are never cut off, and progress bars."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from armlet.errors import visible
 
 Item = TypeVar("Item")
 UNBOUNDED = 100_000
-"""The width of output that goes into a file or a pipe, where lines need not be broken."""
+"""The width of output that goes into a file or a pipe, where lines are not wrapped."""
 NARROWEST = 24
-"""The least width of a column of text, whose lines are broken."""
+"""The least width of a column of wrapped text, in characters."""
 SPELLED = {
     "…": "...", "·": ".", "±": "+-", "°": "deg", "█": "#", "▶": ">", "→": "->", "×": "x",
     "−": "-", "–": "-", "—": "-", "‘": "'", "’": "'", "“": '"', "”": '"',
     "\u0307": "d", "\u0308": "dd",
 }  # fmt: skip
-"""What is written for a character that the output cannot encode; dots above are derivatives."""
+"""ASCII for characters that the output cannot encode; combining dots are time derivatives."""
 
 
 class Terminal(Console):
-    """A console for text from files: strings are plain, their control characters escaped.
+    """A console that prints strings literally and escapes their control characters.
 
-    Styles are set by `style=` and by `styled_text`, never inside a string. Lines are broken at the
-    width of the terminal or at `COLUMNS`, and not at all in a pipe; none is cut off.
+    Styles are set by `style=` and by `styled_text`, never inside a string. Lines are wrapped at the
+    width of the terminal or at `COLUMNS`; in a pipe they stay whole. No line is cut off.
     """
 
     def __init__(self, stderr: bool = False) -> None:
@@ -47,18 +47,18 @@ class Terminal(Console):
             self.width = UNBOUNDED
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print as rich does, but with lines that are too long left whole."""
+        """Print as rich does, but never cut off a long line."""
         super().print(*objects, **{"crop": False, **options})
 
     def show(self, *blocks: Table | Text | str | None) -> None:
-        """Print blocks, each after an empty line; those that are None are left out."""
+        """Print each block after an empty line; None is skipped."""
         for block in blocks:
             if block is not None:
                 self.print()
                 self.print(block)
 
     def notes(self, lines: Iterable[str], style: str = "dim") -> None:
-        """Print lines that are less important than the others."""
+        """Print secondary lines, dimmed by default."""
         for line in lines:
             self.print(line, style=style)
 
@@ -69,7 +69,7 @@ class Terminal(Console):
                 self.print(f"written: {path}")
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """The text of a string; rich calls this for every string that it prints."""
+        """Convert a string to text; rich calls this method for every string that it prints."""
         return super().render_str(encodable(visible(text)), **options)
 
 
@@ -79,7 +79,7 @@ def print_json(data: Any) -> None:
 
 
 def styled_text(*words: str | tuple[str, str]) -> Text:
-    """A text joined from strings, each plain or with its style."""
+    """Join strings to a text; each is plain, or a pair of a string and its style."""
     text = Text()
     for word in words:
         plain, style = (word, "") if isinstance(word, str) else word
@@ -88,7 +88,7 @@ def styled_text(*words: str | tuple[str, str]) -> Text:
 
 
 def progress(items: Iterable[Item], what: str) -> Iterable[Item]:
-    """Yield the items, with a progress bar on stderr if that is a terminal."""
+    """Yield the items, with a progress bar on stderr if stderr is a terminal."""
     console = Terminal(stderr=True)
     return track(items, what, transient=True, console=console, disable=not console.is_terminal)
 
@@ -97,7 +97,7 @@ def progress(items: Iterable[Item], what: str) -> Iterable[Item]:
 
 
 class Table(rich.table.Table):
-    """A table of words to the left and numbers to the right, printed whole, and of wrapped text."""
+    """A table of columns of words, numbers and wrapped text that is never cut off."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Table(rich.table.Table):
             self.add_column(text, overflow="fold")
 
     def numbers(self, *names: str | Text) -> None:
-        """Add columns of numbers, to the right."""
+        """Add right-aligned columns of numbers."""
         for name in names:
             self.add_column(name, justify="right", no_wrap=True)
 
@@ -135,7 +135,7 @@ class Table(rich.table.Table):
             yield from self._list(console)
 
     def _least_width(self, console: Console, options: ConsoleOptions) -> int:
-        """The width at which no word or number is broken."""
+        """The least width of the table at which no word or number is broken."""
         width = sum(self.padding[1::2]) * (len(self.columns) - 1)
         for column in self.columns:
             cells = [column.header, *column.cells]
@@ -144,7 +144,7 @@ class Table(rich.table.Table):
         return width
 
     def _list(self, console: Console) -> Iterator[Text]:
-        """The rows one after the other, a line for each cell that is not empty."""
+        """Yield the table as a list: each row is a heading and one line per non-empty cell."""
         if self.title:
             yield _line(styled_text((str(self.title), "italic")))
         headers = [_text(console, column.header) for column in self.columns]
@@ -168,7 +168,7 @@ def _text(console: Console, cell: object) -> Text:
 
 
 def _line(text: Text) -> Text:
-    """The text on one line, which the terminal may break but rich does not."""
+    """Mark a text as a single line, which rich does not wrap."""
     text.no_wrap, text.overflow = True, "ignore"
     return text
 
@@ -177,13 +177,13 @@ def _line(text: Text) -> Text:
 
 
 def encodable(text: str) -> str:
-    """The text in characters that the standard output can encode."""
+    """Replace the characters of a text that the standard output cannot encode."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return text.encode(encoding, "spell").decode(encoding, "replace")
 
 
 def _spell(error: UnicodeError) -> tuple[str, int]:
-    """A handler of encoding errors that writes characters as ASCII."""
+    """Handle an encoding error: replace the characters by ASCII."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     characters = error.object[error.start : error.end]
@@ -191,7 +191,7 @@ def _spell(error: UnicodeError) -> tuple[str, int]:
 
 
 def _ascii(character: str) -> str:
-    """A character in ASCII: as in the table, a Greek letter by its name, or else escaped."""
+    """A character in ASCII: from `SPELLED`, a Greek letter's name, without accents, or escaped."""
     if character in SPELLED:
         return SPELLED[character]
     name = unicodedata.name(character, "")

@@ -1,4 +1,4 @@
-"""Reference values: quantities by their definition, and how far results are from them."""
+"""Reference values: quantities by their definition, and the deviation of results from them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,10 +18,10 @@ Array = np.ndarray[Any, Any]
 def reference(
     robot: RobotModel, quantities: Sequence[str], frames: Sequence[str] = ()
 ) -> Reference:
-    """A function that computes quantities of one state by definition, in each of the frames.
+    """Return a function that computes `quantities` at one state by definition, in each frame.
 
     A quantity without a definition is computed by its first formulation that holds for the robot,
-    from numbers, so that nothing of tracing, lumping and simplification enters.
+    evaluated on floats, so that errors of tracing, lumping or simplification cannot enter.
     """
     functions = {x: getattr(definition, x, None) or _first(robot, x) for x in quantities}
 
@@ -45,7 +45,7 @@ def reference(
 def random_states(robot: RobotModel, quantity: str, count: int) -> list[Any]:
     """Random arrays for the arguments of a quantity, from a fixed seed.
 
-    Torques are those of random accelerations.
+    Random torques are the inverse dynamics of random accelerations.
     """
     rng = np.random.default_rng(0)
     names = QUANTITIES[quantity].arguments
@@ -57,7 +57,7 @@ def random_states(robot: RobotModel, quantity: str, count: int) -> list[Any]:
 
 
 def by_definition(robot: RobotModel, quantity: str, states: Sequence[Any]) -> list[Any] | None:
-    """The outputs of each state by definition; None for a quantity without one."""
+    """The outputs at each state by definition; None for a quantity without a definition."""
     define = getattr(definition, quantity, None)
     if define is None:
         return None
@@ -65,7 +65,7 @@ def by_definition(robot: RobotModel, quantity: str, states: Sequence[Any]) -> li
 
 
 def deviation(exact: Sequence[Any] | None, results: Any) -> float | None:
-    """The largest difference from `by_definition`, relative to the largest entry of the output."""
+    """The largest difference of `results` from `exact`, relative to the output's largest entry."""
     if exact is None:
         return None
     worst = 0.0
@@ -82,7 +82,7 @@ def _outputs(result: Any) -> tuple[Any, ...]:
 
 
 def _first(robot: RobotModel, quantity: str) -> Any:
-    """The first formulation that holds for the robot."""
+    """The first formulation of a quantity that holds for the robot."""
     for entry in FORMULATIONS[quantity].values():
         try:
             entry.check(robot)

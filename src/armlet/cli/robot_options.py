@@ -1,4 +1,4 @@
-"""The robot of a command: its name or file, and the options that are those of `armlet.load`."""
+"""The robot of a command: its name or file, and the arguments of `armlet.load` as options."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
@@ -69,7 +69,7 @@ OPTIONS: dict[str, Any] = {
         str, "The order of joints: file, pinocchio, or their names with commas between them."
     ),
 }
-"""The options of `armlet.load`."""
+"""The command-line options that are arguments of `armlet.load`."""
 OF_A_FRAME = "of kinematics; by default the tool."
 FrameName = Annotated[
     str | None, typer.Option(help=f"The frame {OF_A_FRAME}", autocompletion=frames)
@@ -81,7 +81,7 @@ FrameNames = Annotated[
 
 
 class Choice(NamedTuple):
-    """The robot that was chosen on the command line, to be loaded by `load`."""
+    """The robot chosen on the command line; `load` loads it."""
 
     robot: str | None
     general: str | None
@@ -89,7 +89,7 @@ class Choice(NamedTuple):
     """The arguments of `armlet.load`."""
 
     def load(self, frame: str | None = None) -> Robot:
-        """The robot by name or file, or the general arm; a frame that is given is its tool."""
+        """Load the robot, or build the general arm; `frame` becomes its tool, if not None."""
         if self.robot is not None and self.general is None:
             arm = load(self.robot, **self.options)
         elif self.general is None or self.robot is not None:
@@ -104,7 +104,7 @@ class Choice(NamedTuple):
 
 
 def _arguments(texts: Sequence[str]) -> dict[str, str]:
-    """The arguments of a xacro file."""
+    """Parse NAME=VALUE arguments of a xacro file."""
     for text in texts:
         if "=" not in text:
             raise _not_understood("xacro", text, "hand=true")
@@ -112,7 +112,7 @@ def _arguments(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _locks(texts: Sequence[str]) -> dict[str, float]:
-    """The values of joints to lock, by their names."""
+    """Parse NAME=VALUE pairs of joints to lock."""
     values = {}
     for text in texts:
         name, _, value = text.rpartition("=")
@@ -134,7 +134,7 @@ PARSERS: dict[str, Callable[[Any], Any]] = {
     "xacro": _arguments,
     "order": lambda text: text.split(",") if "," in text else text,
 }
-"""How the texts of some options are read."""
+"""The options whose texts are parsed, each with its parser."""
 
 
 def takes_robot(
@@ -142,7 +142,7 @@ def takes_robot(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Decorate a command whose first argument is a `Choice`: add the options of `armlet.load`.
 
-    Without a default the robot must be named, unless the general arm is another choice.
+    Without `default`, the robot must be named, unless `general` allows the general arm instead.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

@@ -30,15 +30,15 @@ FUNCTIONS = {
     "linearization": "computeRNEADerivatives",
     "regressor": "computeJointTorqueRegressor",
 }
-"""Pinocchio's functions by quantity: those that are timed."""
+"""The quantities that are timed, each with Pinocchio's function."""
 PARALLEL = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParallel"}
-"""Pinocchio's functions for batches."""
+"""The quantities that Pinocchio computes for batches, each with its function."""
 Call = tuple[Callable[..., Any], *tuple[Any, ...]]
 """A function and its arguments."""
 
 
 class Times(NamedTuple):
-    """The operations of a kernel, and seconds per state by library: one call, and a batch."""
+    """The operations of a kernel, and each library's seconds per state in one call and a batch."""
 
     operations: Count
     call: dict[str, float]
@@ -46,7 +46,7 @@ class Times(NamedTuple):
 
 
 class Pinocchio:
-    """Pinocchio's model of a robot; ImportError or ValueError says why there is none."""
+    """Pinocchio's model of a robot; the constructor raises an error if there is none."""
 
     def __init__(self, robot: RobotModel) -> None:
         self.library: Any = import_module("pinocchio")
@@ -56,19 +56,19 @@ class Pinocchio:
             raise ValueError("its coordinates are not those of the robot")
 
     def call(self, quantity: str, state: tuple[Any, ...]) -> Call:
-        """The call for one state."""
+        """Pinocchio's function and its arguments for one state."""
         function = getattr(self.library, FUNCTIONS[quantity])
         return function, self.model, self.model.createData(), *state
 
     def batch(self, quantity: str, rows: tuple[Any, ...]) -> Call:
-        """The call for a batch on one thread, of a quantity in `PARALLEL`."""
+        """Pinocchio's function and its arguments for a batch; `quantity` is in `PARALLEL`."""
         function = getattr(self.library, PARALLEL[quantity])
         pool = self.library.ModelPool(self.model, 1)
         return function, 1, pool, *(x.T for x in (*rows, np.empty_like(rows[0])))
 
 
 def pinocchio(robot: RobotModel) -> tuple[Pinocchio | None, list[str]]:
-    """Pinocchio's model of a robot, or None and why it is left out."""
+    """Pinocchio's model of a robot, or None and the reason in a list."""
     try:
         return Pinocchio(robot), []
     except (ArmletError, ImportError, RuntimeError, ValueError) as error:
@@ -82,7 +82,7 @@ def measure(
     peer: Pinocchio | None = None,
     numpy: bool = False,
 ) -> Times:
-    """The median times of one call and of a batch."""
+    """Measure the median times of one call and of a batch, and count the operations."""
     kernel, rows = compile(robot, quantity), tuple(random_states(robot, quantity, ROWS))
     one = tuple(np.ascontiguousarray(x[0]) for x in rows)
     calls: dict[str, Call] = {ARMLET: (kernel, *one)}
@@ -101,7 +101,7 @@ def measure(
 def medians(calls: Mapping[str, Call], rounds: int, states: int = 1) -> dict[str, float]:
     """Median seconds per state of each call, by processor time.
 
-    The calls are timed in turns, so that what disturbs the machine disturbs all alike.
+    The calls take turns, so that other load on the machine affects all of them alike.
     """
     timers, numbers = {}, dict.fromkeys(calls, 1)
     for name, (function, *arguments) in calls.items():
@@ -119,9 +119,9 @@ def medians(calls: Mapping[str, Call], rounds: int, states: int = 1) -> dict[str
 
 
 def numpy_function(program: Program, collect: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that a program is printed as: the same operations by Python and NumPy.
+    """The Python source of a program as a function: the same operations by Python and NumPy.
 
-    `collect` makes the result of a list of entries.
+    `collect` converts the list of an output's entries to the result, for example to an array.
     """
     namespace: dict[str, Any] = {}
     exec(program.source("python"), namespace)

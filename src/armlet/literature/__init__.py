@@ -1,4 +1,4 @@
-"""The operation totals printed in the literature, and what armlet takes in their scope."""
+"""The operation totals printed in the literature, and armlet's counts in the same scope."""
 
 import tomllib
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from armlet.scalar import Vector
 
 @dataclass(frozen=True)
 class Total:
-    """A printed total, as a polynomial in the number of joints, and what it covers."""
+    """A published total: its operations as polynomials in the number of joints, and its scope."""
 
     quantity: str
     method: str
@@ -31,19 +31,19 @@ class Total:
     M: tuple[Fraction, ...]
     A: tuple[Fraction, ...]
     n: tuple[int, ...]
-    """Where it is printed."""
+    """The numbers of joints for which the work prints the total."""
     misprints: tuple[tuple[int, int, int], ...] = ()
-    """n, M and A as printed, where the polynomials are a correction; `note` says why."""
+    """Misprinted totals (n, M, A), which `M` and `A` correct; `note` says why."""
     formulation: str = ""
-    """armlet's formulation; empty for a method that is only cited, compared with the cheapest."""
+    """armlet's formulation of the method; empty to compare with the cheapest formulation."""
     starting_from: str = ""
-    """The intermediate result that it starts from."""
+    """The intermediate result whose operations the total leaves out, such as "bias"."""
     beyond: str = ""
-    """The quantity and formulation that it comes on top of."""
+    """A quantity and a formulation of it whose operations the total leaves out."""
     prismatic: int = 0
-    """The joint that is prismatic, from one."""
+    """The number of the prismatic joint, counted from one; 0 if all joints are revolute."""
     twists: str = "general"
-    """Or quarter, where every twist is a quarter turn."""
+    """The twist angles: "general", or "quarter" if every twist is a quarter turn."""
     minimal: bool = False
     """Whether minimal parameters are used."""
     options: str = ""
@@ -51,24 +51,24 @@ class Total:
     note: str = ""
 
     def printed_count(self, n: int) -> Count:
-        """What the work prints for n joints, misprints as they are."""
+        """The total that the work prints for `n` joints, with its misprints."""
         for joints, M, A in self.misprints:
             if joints == n:
                 return Count(M, A)
         return self.corrected_count(n)
 
     def corrected_count(self, n: int) -> Count:
-        """The total without misprints."""
+        """The total for `n` joints with misprints corrected."""
         M, A = (sum(c * n**k for k, c in enumerate(polynomial)) for polynomial in (self.M, self.A))
         return Count(round(M), round(A))
 
     def count(self, n: int) -> Count:
-        """What armlet takes in the same scope, for n joints."""
+        """armlet's operations in the same scope, for `n` joints."""
         scope = replace(self, method="", work="", M=(), A=(), n=(), misprints=(), note="")
         return _count(scope, n)
 
     def verdict(self, n: int) -> str:
-        """Whether armlet's count is below, equal to or above printed and corrected total."""
+        """Compare armlet's count with the printed or the corrected total, whichever is smaller."""
         difference = self.count(n).total - min(
             self.printed_count(n).total, self.corrected_count(n).total
         )
@@ -77,7 +77,7 @@ class Total:
 
 @cache
 def _count(scope: Total, n: int) -> Count:
-    """The count of the formulation named, or of the cheapest that holds for the arm."""
+    """armlet's operations by `scope.formulation`, or by the cheapest formulation for the arm."""
     arm = general_arm("".join("P" if i == scope.prismatic else "R" for i in range(1, n + 1)))
     if scope.twists == "quarter":
         arm = replace(arm, dh=tuple(row._replace(alpha=pi / 2) for row in arm.dh))
@@ -94,7 +94,7 @@ def _count(scope: Total, n: int) -> Count:
 
 
 def _program(scope: Total, name: str, arm: RobotModel) -> Program:
-    """The program of a formulation, whole or from an intermediate result on."""
+    """The program of formulation `name`, complete or from `scope.starting_from` on."""
     chosen: dict[str, Any] = dict(pair.split("=") for pair in scope.options.split())
     functions = FORMULATIONS[scope.quantity][name].starting_from
     if scope.starting_from not in functions:
@@ -119,7 +119,7 @@ def _program(scope: Total, name: str, arm: RobotModel) -> Program:
 
 @cache
 def totals() -> tuple[Total, ...]:
-    """Every printed total."""
+    """All published totals, as listed in published.toml."""
     data = tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))
     return tuple(_total(quantity, row) for quantity, rows in data.items() for row in rows)
 

@@ -1,4 +1,4 @@
-"""Robots in the browser."""
+"""Show robots in the browser."""
 
 from __future__ import annotations
 
@@ -58,32 +58,32 @@ def view(
     host: str = "127.0.0.1",
     port: int = 8080,
 ) -> Viewer | None:
-    """Show a robot in the browser, or write a page that does; needs viser.
+    """Show a robot in the browser, or write a page that shows it; needs viser.
 
     Parameters
     ----------
     robot : Robot
     trajectory : Trajectory, optional
-        A run to be played, with the torques of inverse dynamics along it.
+        A run to play. The torques shown are the inverse dynamics along the run.
     ghost : Robot, optional
-        Another robot of the same joints, drawn translucent in the same posture: before and after
-        an identification, say. Marks beside the torques are its own.
+        Another robot with the same joints, such as the robot before an identification. The ghost
+        is drawn translucent in the same posture; marks on the torque bars show its torques.
     q : array_like of shape (n,), optional
-        The posture to start from; by default zero, or the middle of a joint's limits where
-        zero is beyond them.
+        The posture to start from; by default zero for each joint, or the middle of the joint's
+        limits if these exclude zero.
     folders : sequence of str or Path
-        Where meshes are looked for, besides the folder of the robot's file and its ROS package.
+        Further folders of meshes, besides the folder of the robot's file and its ROS package.
     html : str or Path, optional
-        Write one page to this file instead, which plays the run without a server or a network.
+        Write one page to this file instead; the page plays the run without a server or a network.
     host, port : str, int
-        Where the server listens; by default this machine alone can reach it. If the port is
-        taken, the next one that is free is used. Only the viewer's own page is answered, not
-        other pages in the same browser.
+        The address on which the server listens; by default only this machine can reach it. If the
+        port is taken, the next free port is used. The server answers the viewer's own page only,
+        not other pages in the same browser.
 
     Returns
     -------
     Viewer or None
-        `viewer.url` is where the browser finds it; `viewer.wait()` returns when it is closed.
+        `viewer.url` is the address of the page; `viewer.wait()` returns when the viewer is closed.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def view(
 def _start(
     robot: Robot, trajectory: Trajectory | None, ghost: Robot | None, q: ArrayLike | None
 ) -> NDArray[np.float64]:
-    """The posture to start from; refuse arguments that do not fit one another."""
+    """Return the posture to start from, after checking that the arguments fit together."""
     if not isinstance(robot, Robot):
         raise ModelError(f"view was given {quote(robot)}: expected a robot, from armlet.load")
     if ghost is not None and ghost._joint_letters != robot._joint_letters:
@@ -126,6 +126,6 @@ def _start(
 
 
 def start_posture(robot: Robot) -> NDArray[np.float64]:
-    """Zero for each joint, or the middle of its limits where zero is beyond them."""
+    """The default posture: zero for each joint, or the middle of limits that exclude zero."""
     ranges = (joint_range(robot, joint) for joint in robot.coordinates)
     return np.array([0.0 if low <= 0 <= high else (low + high) / 2 for low, high in ranges])

@@ -1,4 +1,4 @@
-"""Torques and energy of a robot that carries a payload, and the panel that shows them."""
+"""Torques and energies of a robot with a payload, and the panel that shows them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from armlet.robot import RobotModel
 from armlet.view.scene import ALARM, joint_range
 
 FORMULATIONS = {"inverse_dynamics": "newton_euler", "energy": "velocities"}
-"""Named, since a search for cheaper ones takes longer than all that is shown in a session."""
+"""Formulations by name: a search for the cheapest takes longer than all calls of a session."""
 POSTURES = 256
-"""Random postures in which the largest gravity torques are looked for."""
+"""The number of random postures among which the largest gravity torques are found."""
 Array = NDArray[np.float64]
 UNITS = {"R": "Nm", "P": "N"}
 ROW = """<div style="display:flex;align-items:center;margin:3px 0" title="{title}">
@@ -52,21 +52,22 @@ class LiveDynamics:
         )
 
     def carry(self, mass: float, offset: ArrayLike) -> None:
-        """Compute with a payload from now on; the offset is in the tool's frame."""
+        """Set the payload of later evaluations, with its `offset` in the tool's frame."""
         self.phi = self.robot.with_payload(mass, offset).phi if mass else self.robot.phi
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None
     ) -> Numbers:
-        """Torques and energies of states; without velocities those that hold the arm still."""
+        """Torques and energies of states; velocities and accelerations are zero by default."""
         q = np.asarray(q, float)
         qd, qdd = (np.zeros_like(q) if x is None else x for x in (qd, qdd))
         return Numbers(*self._kernel(q, qd, qdd, self.phi))
 
     def scale(self) -> Array:
-        """The torque that is a full bar of each joint.
+        """The torque of each joint at which its bar is full.
 
-        It is the limit of the drive, else the largest gravity torque in random postures.
+        This is the joint's torque limit or, without a limit, the largest gravity torque in random
+        postures.
         """
         joints = self.robot.coordinates
         lower, upper = np.array([joint_range(self.robot, joint) for joint in joints]).T
@@ -80,20 +81,20 @@ class LiveDynamics:
 
 
 class Bar(NamedTuple):
-    """A torque beside its limit: where the bar is in percent, its colour, and the number."""
+    """The bar of a torque: its place and width in percent, its colour, and its text."""
 
     left: float
     width: float
     colour: str
     text: str
     mark: float | None = None
-    """Where the torque of the other robot is, in percent."""
+    """The place of the mark for the ghost's torque, in percent."""
 
 
 def bars(
     robot: RobotModel, tau: NDArray[Any], scale: NDArray[Any], other: NDArray[Any] | None = None
 ) -> list[Bar]:
-    """One bar per joint, from the middle to the left or the right; full is `scale`."""
+    """One bar per joint, from the middle to the left or the right, full at torque `scale`."""
     drawn = []
     for i, joint in enumerate(robot.coordinates):
         share = float(np.clip(tau[i] / scale[i], -1, 1))
@@ -107,14 +108,14 @@ def bars(
 
 
 def energies(numbers: Numbers) -> str:
-    """The energies in words."""
+    """The kinetic and the potential energy and their sum, as text."""
     kinetic, potential = float(numbers.kinetic), float(numbers.potential)
     both = {"kinetic": kinetic, "potential": potential, "sum": kinetic + potential}
     return ", ".join(f"{name} {value:.2f} J" for name, value in both.items())
 
 
 def panel(robot: RobotModel, title: str, drawn: list[Bar], below: str) -> str:
-    """The bars and a line below them as HTML."""
+    """The HTML of a title, the bars `drawn`, and a line of text `below`."""
     wide = min(38, max(18, 2.2 * max(len(joint.name) for joint in robot.coordinates)))
     rows = [
         ROW.format(

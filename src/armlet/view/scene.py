@@ -1,4 +1,4 @@
-"""What is drawn of a robot, as data: shapes fixed on bodies, and where the bodies are."""
+"""The scene of a robot as data: shapes fixed on bodies, and the poses of the bodies."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from armlet.robot import BASE, IDENTITY_POSE, Joint, Pose, RobotModel
 from armlet.robot.displacement import Displacement
 
 ALARM = "#b00020"
-"""The colour of torques beyond a limit, and of bodies that no distribution of mass has."""
+"""The colour of torques beyond their limit, and of bodies with impossible inertia."""
 DENSITY = 2700.0
-"""Of a payload that is drawn as a ball, in kg/m³: aluminium."""
+"""The density of a payload, which is drawn as a ball, in kg/m³ (aluminium)."""
 RADIUS = 0.03
-"""Of a link, relative to the reach of the arm."""
+"""The radius of a link, relative to the reach of the arm."""
 NEUTRAL = "#d5dae1"
-"""The colour of links; joints have those of the plots."""
+"""The colour of links; joints have the colours of the plots."""
 AROUND = 32
-"""Corners of a circle."""
+"""The number of corners of a polygon that is drawn as a circle."""
 SHARP = 0.5
-"""Edges between faces at a larger angle (rad) are not shaded as round."""
+"""Faces that meet at a larger angle (rad) are shaded with a sharp edge."""
 ENDINGS = (".stl", ".obj", ".ply", ".glb", ".dae")
 SCHEMES = ("package", "model", "file")
 Array = NDArray[np.float64]
 
 
 class Shape(NamedTuple):
-    """A mesh of trimesh fixed on a body, in the body's canonical frame."""
+    """A trimesh mesh fixed on a body, in the canonical frame of the body."""
 
     body: int
     mesh: Any
@@ -51,24 +51,24 @@ class Scene(NamedTuple):
     """The shapes and frames of a robot, in canonical frames of its bodies; the base is body -1."""
 
     shapes: tuple[Shape, ...]
-    """Links and joints, from the file where it has shapes."""
+    """The links and joints: shapes of the robot's file, or capsules and cylinders."""
     com: tuple[Shape, ...]
     """A ball at the centre of mass of each body that has mass."""
     inertia: tuple[Shape, ...]
     """Ellipsoids of uniform density with the mass and inertia of the bodies."""
     frames: Mapping[str, tuple[int, Pose]]
-    """Canonical frames of the joints, and the tool's."""
+    """The body and pose of the canonical frame of each joint, and of the tool's frame."""
     reach: float
-    """The length of the longest path from the base to a tip, in m."""
+    """The length of the longest path from the base to a joint or frame, in m."""
     up: Array
-    """Against gravity, in the axes of the file's base."""
+    """The unit vector against gravity, in base axes."""
 
 
 def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int] = ()) -> Scene:
-    """The scene of a robot with the shapes of its file, see `armlet.view.scene.file_shapes`.
+    """The scene of a robot; `drawn` and `missing` are the results of `file_shapes`.
 
-    Bodies with shapes that are missing are drawn as capsules between joints, and without any
-    shapes all bodies are.
+    The bodies in `missing` without any shape in `drawn` are drawn as capsules between joints.
+    If `drawn` is empty, all bodies are drawn in this way.
     """
     robot._require_values("a view")
     length = reach(robot)
@@ -85,7 +85,7 @@ def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int]
 
 
 def body_poses(robot: RobotModel, q: ArrayLike) -> list[Pose]:
-    """The pose of each body's canonical frame in the file's base; the last one is the base's."""
+    """The pose of each body's canonical frame in the file's base; the last pose is the base's."""
     base = robot.frames[robot.base_link].pose.inverse()
     poses = [IDENTITY_POSE] * robot.nb + [base]
     for i, X in enumerate(robot.displacements(robot.joint_positions(np.asarray(q, float)))):
@@ -98,7 +98,7 @@ def _pose(X: Displacement) -> Pose:
 
 
 def reach(robot: RobotModel) -> float:
-    """The length of the longest path from the base to a tip or the tool, with joints at zero."""
+    """The longest path from the base to a joint or frame, with prismatic joints extended."""
     along = [0.0] * robot.nb + [float(np.linalg.norm(robot.frames[robot.base_link].pose.r))]
     for i, p in robot.base_to_tips():
         row = robot.dh[i]
@@ -115,10 +115,10 @@ def reach(robot: RobotModel) -> float:
 
 
 def links(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
-    """Lines of body i from its own joint to those that it carries, and to the tool.
+    """Lines of body `i` from its own joint to the joints that it carries, and to the tool.
 
-    They follow the DH parameters: along the common normal of two axes, then along the next axis.
-    The base begins at the origin of the file.
+    The lines follow the DH parameters: along the common normal of two axes, then along the next
+    axis. The lines of the base begin at the origin of the file.
     """
     start = np.zeros(3) if i != BASE else np.asarray(robot.frames[robot.base_link].pose.r, float)
     lines = []
@@ -135,7 +135,7 @@ def links(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
 
 
 def rails(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
-    """Lines along which the origins of the prismatic joints that body i carries move."""
+    """The lines along which prismatic joints on body `i` move, between their limits."""
     lines = []
     for j, p in robot.base_to_tips():
         if p == i and robot.joints[j].letter == "P":
@@ -147,7 +147,7 @@ def rails(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
 
 
 def joint_range(robot: RobotModel, joint: Joint) -> tuple[float, float]:
-    """The limits of a joint; without any, one turn or the reach of the arm to both sides."""
+    """The limits of a joint; by default half a turn, or the reach of the arm, to either side."""
     free = math.pi if joint.letter == "R" else reach(robot)
     lower, upper = (float(x) for x in joint.limits[:2])
     lower = lower if math.isfinite(lower) else min(-free, upper)
@@ -155,13 +155,13 @@ def joint_range(robot: RobotModel, joint: Joint) -> tuple[float, float]:
 
 
 def _origin(robot: RobotModel, j: int) -> Array:
-    """The origin of joint j in its parent, at zero."""
+    """The origin of joint `j` at position zero, in the frame of its parent body."""
     foot = _pose(robot._mounts[j])
     return np.asarray(foot.r + float(robot.dh[j].d) * foot.R[:, 2])
 
 
 def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
-    """A body as capsules along its lines, and its joint as a drum or a carriage."""
+    """Body `i` as capsules along its lines, and its joint as a cylinder or a box."""
     solids = [(line, radius) for line in links(robot, i)]
     solids += [(line, 0.5 * radius) for line in rails(robot, i)]
     shapes = [
@@ -184,10 +184,10 @@ def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
 
 
 def principal(robot: RobotModel, i: int) -> tuple[Array, Array, Array]:
-    """Centre of mass, squared half axes and axes of the ellipsoid with the inertia of body i.
+    """Centre of mass of body `i`, and squared half axes and axes of its inertia ellipsoid.
 
     An ellipsoid of uniform density with half axes a, b and c has the moments m (b² + c²) / 5, …
-    about its centre. A square below zero belongs to a body that cannot exist.
+    about its centre. If a square is negative, no distribution of mass has this inertia.
     """
     m = float(robot.m[i])
     com = np.asarray(robot.c[i], float) / m
@@ -209,7 +209,7 @@ def _ball_and_ellipsoid(robot: RobotModel, i: int, length: float) -> tuple[Shape
 
 
 def payload(robot: RobotModel, mass: float, offset: ArrayLike) -> Shape:
-    """A payload as a ball of aluminium, at an offset in the tool's frame."""
+    """A payload drawn as a ball of aluminium, at `offset` in the tool's frame."""
     body, at = robot.frame()
     radius = (3 * mass / (4 * math.pi * DENSITY)) ** (1 / 3)
     centre = at.point(np.asarray(offset, float))
@@ -217,7 +217,7 @@ def payload(robot: RobotModel, mass: float, offset: ArrayLike) -> Shape:
 
 
 def camera(scene: Scene) -> tuple[Array, Array]:
-    """Where the camera is and where it looks: at the arm, from the side and above."""
+    """The position and the target of a camera that sees the arm from the side and above."""
     R = z_along(scene.up)
     return scene.reach * R @ np.array([0.9, 1.3, 0.75]), scene.reach * R @ np.array([0, 0.25, 0.36])
 
@@ -226,7 +226,7 @@ def camera(scene: Scene) -> tuple[Array, Array]:
 
 
 def place(mesh: Any, at: Pose, scale: ArrayLike = 1.0) -> Any:
-    """A mesh scaled along its axes, then moved; a mirrored one still faces outwards."""
+    """Scale a mesh along its axes, then move it; faces of a mirrored mesh still face outwards."""
     transform = np.eye(4)
     transform[:3, :3] = np.asarray(at.R, float) * np.broadcast_to(np.asarray(scale, float), 3)
     transform[:3, 3] = at.r
@@ -236,7 +236,7 @@ def place(mesh: Any, at: Pose, scale: ArrayLike = 1.0) -> Any:
 def solid(kind: str, size: ArrayLike) -> Any:
     """The mesh of a primitive about its centre, with its axis along z.
 
-    Kind and size are those of `armlet.description.Solid`.
+    `kind` and `size` are the fields of `armlet.description.Solid`.
     """
     create = require("trimesh").creation
     size = np.atleast_1d(np.asarray(size, float))
@@ -250,19 +250,19 @@ def solid(kind: str, size: ArrayLike) -> Any:
 
 
 def _shade(mesh: Any) -> Any:
-    """A mesh with corners of their own for faces that meet at a sharp edge."""
+    """Split the vertices of a mesh at sharp edges, so that these are not shaded as round."""
     return require("trimesh").graph.smooth_shade(mesh, angle=SHARP)
 
 
 def between(start: Array, end: Array, radius: float) -> Any:
-    """A capsule whose axis goes from one point to another."""
+    """A capsule whose axis goes from point `start` to point `end`."""
     length = float(np.linalg.norm(end - start))
     at = Pose(z_along(end - start), (start + end) / 2)
     return place(solid("capsule", (radius, length)), at)
 
 
 def z_along(direction: Array) -> Array:
-    """A rotation whose third column has this direction."""
+    """A rotation matrix whose third column points along `direction`."""
     z = direction / np.linalg.norm(direction)
     x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
     x /= np.linalg.norm(x)
@@ -273,10 +273,10 @@ def z_along(direction: Array) -> Array:
 
 
 def file_shapes(robot: RobotModel, folders: Sequence[str | Path]) -> tuple[list[Shape], list[int]]:
-    """The shapes of a robot's file, and the bodies of those whose meshes cannot be read.
+    """The shapes in a robot's file, and the bodies with a mesh that cannot be read.
 
-    Files are read only below the folder of the robot's file, the ROS package that this folder is
-    in, and the folders given.
+    Files are read only below the folder of the robot's file, the ROS package that contains this
+    folder, and `folders`.
     """
     roots = _roots(robot, folders)
     read = cache(_read)
@@ -306,14 +306,14 @@ def file_shapes(robot: RobotModel, folders: Sequence[str | Path]) -> tuple[list[
 
 
 def _roots(robot: RobotModel, folders: Sequence[str | Path]) -> list[Path]:
-    """The folders below which files may be read."""
+    """The folders below which mesh files may be read."""
     own = [Path(robot.folder).resolve()] if robot.folder else []
     packages = [x for folder in own for x in folder.parents if (x / "package.xml").is_file()][:1]
     return [*own, *packages, *(Path(x).resolve() for x in folders)]
 
 
 def mesh_path(mesh: Mesh, folder: str, roots: Sequence[Path]) -> Path:
-    """The file of a mesh; OSError says where it was looked for."""
+    """The path of a mesh's file; if it is not found, an OSError lists the folders searched."""
     for path in _candidates(mesh.file, folder, roots):
         file = path.resolve()
         if file.is_file() and any(file.is_relative_to(root) for root in roots):
@@ -325,7 +325,7 @@ def mesh_path(mesh: Mesh, folder: str, roots: Sequence[Path]) -> Path:
 
 
 def _candidates(file: str, folder: str, roots: Sequence[Path]) -> Iterator[Path]:
-    """Where a mesh may be: beside the robot's file, or in a ROS package of the given name."""
+    """Yield the paths at which a mesh may be: beside the robot's file, or in a ROS package."""
     scheme, is_url, rest = file.partition("://")
     name = unquote(rest) if is_url and scheme in SCHEMES else file
     if scheme in ("package", "model") and is_url:
@@ -343,12 +343,12 @@ def _candidates(file: str, folder: str, roots: Sequence[Path]) -> Iterator[Path]
 def _read(path: Path) -> Any:
     trimesh = require("trimesh")
     try:
-        # From memory: a file that is read cannot have others be read.
+        # Read from memory, so that a mesh file cannot make trimesh read other files.
         data = io.BytesIO(path.read_bytes())
         mesh = trimesh.load_scene(data, file_type=path.suffix[1:].lower()).to_mesh()
         if not len(mesh.faces):
             raise ValueError("it has no faces")
         return _shade(mesh)
-    except Exception as error:  # whatever a reader of a damaged file raises
+    except Exception as error:  # a damaged file can raise any exception
         reason = f"{type(error).__name__}: {error}"
         raise OSError(f"{path.name} cannot be read ({reason})") from None

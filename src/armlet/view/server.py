@@ -1,8 +1,8 @@
-"""A viser server that answers its own page only, which may move its camera and its controls.
+"""A viser server that answers its own page only, and accepts camera and control messages only.
 
-A browser lets every page open a websocket to every address, so the server has to ask where the
-page is from. Viser does not, and it acts on any message, the request for a public tunnel among
-them; here each connection and each message passes a check before viser gets it.
+A browser lets every page open a websocket to every address, so a server must check where a page
+is from. Viser does not check this, and it acts on any message, even a request for a public tunnel.
+Here each connection and each message is checked before viser receives it.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from armlet._support.validation import integer
 from armlet.errors import ArmletError, DataError, quote
 
 PORTS = 1000
-"""How many ports are tried if the first is taken."""
+"""The number of consecutive ports that are tried."""
 CAMERA_VECTORS = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3}
 CAMERA_NUMBERS = ("fov", "near", "far", "image_height", "image_width")
 LOG = logging.getLogger("armlet.view")
-LOG.addHandler(logging.NullHandler())  # malformed requests are nothing to print
+LOG.addHandler(logging.NullHandler())  # do not print malformed requests
 PATCH = threading.Lock()
 
 
 def viser_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
-    """A viser server that answers its own page only; `port` is the first that is tried."""
+    """Start a viser server that answers its own page only; `port` is the first port tried."""
     try:
         viser = import_module("viser")
     except ImportError as error:
@@ -58,13 +58,13 @@ def viser_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """A context in which what viser prints as it starts and stops is left out."""
+    """A context that suppresses what viser prints when it starts and stops."""
     with contextlib.redirect_stdout(io.StringIO()):
         yield
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens on the first free port from `port` on; 0 is any free port."""
+    """A socket that listens on the first free port from `port` on; 0 means any free port."""
     integer(port, "port", low=0, high=65535)
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -91,23 +91,21 @@ def _not_an_address(text: str, error: Exception) -> DataError:
 
 
 class Access:
-    """The pages and messages that a viser server accepts; `guard` starts one with these checks.
-
-    The page may use the host as the user has written it in its address.
-    """
+    """Checks of the pages and messages that a viser server accepts; `guard` installs them."""
 
     def __init__(self, host: str, listening: socket.socket) -> None:
         self.host, self.socket = host, listening
         self.local = ipaddress.ip_address(listening.getsockname()[0]).is_loopback
         self.in_use = False
         self.controls: dict[str, Any] = {}
-        """The controls of the page by their identifiers."""
+        """The controls of the page by identifier."""
 
     def is_own_page(self, host: list[str], origin: list[str]) -> bool:
         """Whether the headers Host and Origin are those of a page that this server has sent.
 
-        They name the same address. On a server for this machine alone it is no name that others
-        can have point here (DNS rebinding).
+        Both headers must name the same address. If only this machine can reach the server, the
+        address must be numeric, localhost, or the host that the user chose: others can make any
+        other name point here (DNS rebinding).
         """
         if len(host) != 1 or origin not in ([f"http://{host[0]}"], [f"https://{host[0]}"]):
             return False
@@ -138,7 +136,7 @@ class Access:
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """A context in which viser starts its server on this socket, with these checks."""
+        """A context in which viser starts its server on `self.socket`, with these checks."""
         module: Any = import_module("websockets.asyncio.server")
         with PATCH:
             serve = module.serve
@@ -168,7 +166,7 @@ class Access:
         return process_request
 
     def _checked_messages(self, handler: Callable[..., Any]) -> Callable[..., Any]:
-        """A handler of connections that receive accepted messages only."""
+        """Wrap a connection handler so that it receives accepted messages only."""
 
         async def handle(connection: Any) -> None:
             receive = connection.recv
@@ -196,7 +194,7 @@ def _is_camera(message: dict[str, Any]) -> bool:
 
 
 def _fits(control: Any, value: Any) -> bool:
-    """Whether a control can have a value: a slider, a list of texts, a box or a button."""
+    """Whether `value` is allowed for a control: a slider, a dropdown, a checkbox or a button."""
     if isinstance(control.value, float):
         return _is_number(value) and control.min <= value <= control.max
     if isinstance(control.value, str):

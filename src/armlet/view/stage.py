@@ -1,4 +1,4 @@
-"""A robot drawn on a viser server, live or recorded as a page that needs no server."""
+"""Draw a robot on a viser server, live or recorded as a page that needs no server."""
 
 import html
 import json
@@ -20,17 +20,17 @@ from armlet.view.server import quiet, viser_server
 
 GHOST = "#56b4e9"
 RATE = 30.0
-"""Pictures per second while a run plays."""
+"""The number of pictures per second while a run plays."""
 MAX_PICTURES = 3000
-"""A longer run has fewer pictures per second."""
+"""The most pictures of a recorded run; a longer run has fewer pictures per second."""
 Array = NDArray[np.float64]
 FADED = 0.3
-"""Opacity of shapes while what is inside them is shown."""
+"""The opacity of a ghost, and of a robot's shapes while a layer inside them is shown."""
 
 
 def pose_options(at: Pose) -> dict[str, Any]:
-    """A pose as viser takes it: position and quaternion, scalar first."""
-    from scipy.spatial.transform import Rotation  # slow to import, for all who view nothing
+    """The arguments of viser for a pose: position, and quaternion with the scalar first."""
+    from scipy.spatial.transform import Rotation  # imported late because it is slow
 
     x, y, z, w = Rotation.from_matrix(np.asarray(at.R, float)).as_quat()
     return {"wxyz": (w, x, y, z), "position": tuple(np.asarray(at.r, float))}
@@ -60,7 +60,7 @@ def set_up(server: Any, scene: Scene) -> None:
 
 
 class Drawing:
-    """A robot on a viser server with its dynamics; a ghost is translucent, in one colour."""
+    """A robot on a viser server, with its dynamics; a ghost is translucent and has one colour."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Drawing:
         return f"/{self.name}/{body % len(self.bodies)}/{name}"
 
     def add(self, name: str, shape: Shape, layer: str = "shapes") -> Any:
-        """Draw one more shape."""
+        """Draw a shape on its body."""
         opacity = FADED if self.is_ghost else 0.6 if layer == "inertia" else None
         colour = GHOST if self.is_ghost else shape.colour
         return self.server.scene.add_mesh_simple(
@@ -127,7 +127,7 @@ class Drawing:
 
 
 class Stage:
-    """A robot and, beside it, a ghost on a viser server, with their dynamics."""
+    """A robot and an optional ghost on a viser server, with their dynamics."""
 
     def __init__(
         self,
@@ -145,13 +145,13 @@ class Stage:
         self.show({})
 
     def move(self, q: Array) -> None:
-        """Move the robot and its ghost."""
+        """Move the robot and the ghost to a posture."""
         with self.server.atomic():
             for drawing in filter(None, (self.robot, self.ghost)):
                 drawing.move(q)
 
     def show(self, layers: Mapping[str, bool], with_ghost: bool = True) -> None:
-        """Show or hide layers; shapes are translucent while what is inside them is shown."""
+        """Show or hide layers; the shapes are translucent while a layer inside them is shown."""
         for layer, visible in layers.items():
             self.robot.show(layer, visible)
         for handle in self.robot.layers["shapes"]:
@@ -162,14 +162,14 @@ class Stage:
                 self.ghost.show(layer, visible and with_ghost)
 
     def numbers(self, *state: Array) -> tuple[list[Bar], str]:
-        """Torque bars and energies at a posture, or a state with velocity and acceleration."""
+        """Torque bars, and energies as text, of a posture q or a state (q, qd, qdd)."""
         numbers = self.robot.dynamics(*state)
         other = None if self.ghost is None else self.ghost.dynamics(*state).tau
         return bars(self.robot.robot, numbers.tau, self.scale, other), energies(numbers)
 
 
 def same_shape(robot: Robot, other: Robot) -> bool:
-    """Whether two robots look the same: one drawn over the other would only flicker."""
+    """Whether the bodies of two robots have equal poses, so that a ghost would only flicker."""
     q = np.zeros(robot.nq)
     pairs = zip(body_poses(robot, q), body_poses(other, q), strict=True)
     return all(np.allclose(a.R, b.R) and np.allclose(a.r, b.r) for a, b in pairs)
@@ -185,7 +185,7 @@ def page(
     q: Array,
     folders: Sequence[str | Path] = (),
 ) -> str:
-    """The text of a page that plays a run, or shows a posture."""
+    """The HTML of a page that plays a run, or shows a posture if there is no run."""
     server = viser_server()
     try:
         stage = Stage(server, robot, ghost, q, folders)
@@ -211,7 +211,7 @@ def page(
 def _with_panel(
     text: str, stage: Stage, title: str, states: Sequence[tuple[Array, ...]], step: float = 1.0
 ) -> str:
-    """The viser page with torques and energies at each time of the recording."""
+    """Add a panel with torques and energies at each time of the recording to viser's page."""
     rows = [stage.numbers(*state) for state in states]
     data = {"step": step, "rows": [{"bars": [*map(_entries, x)], "below": y} for x, y in rows]}
     robot = stage.robot.robot
@@ -228,6 +228,6 @@ def _with_panel(
 
 
 def _entries(bar: Bar) -> list[float | str | None]:
-    """The numbers and texts of a bar that overlay.html reads."""
+    """The numbers and texts of a bar, in the order in which overlay.html reads them."""
     mark = None if bar.mark is None else round(bar.mark, 2)
     return [round(bar.left, 2), round(bar.width, 2), bar.colour, bar.text, mark]

@@ -32,11 +32,11 @@ class Viewer:
     Attributes
     ----------
     url : str
-        Where the browser finds it.
+        The address of the viewer's page.
     q : array of shape (n,)
         The posture that is shown.
     time : float
-        The time of the run that is shown, in s.
+        The time within the run of the state that is shown, in s.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class Viewer:
             self.seek(self.time)
             threading.Thread(target=self._advance, daemon=True).start()
 
-    # ------------------------------------------------------------------ what can be called
+    # ------------------------------------------------------------------ public methods
 
     def show(self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None) -> None:
-        """Show a posture, with the torques of a motion or else those that hold it."""
+        """Show a posture and its torques; velocities and accelerations are zero by default."""
         with self._lock:
             still = np.zeros(self.robot.nv)
             self.q = np.asarray(q, float)
@@ -79,7 +79,7 @@ class Viewer:
             self._set(zip(self.sliders, self.q.tolist(), strict=True))
 
     def seek(self, time: float) -> None:
-        """Show the run at a time in s."""
+        """Show the state of the run at `time`, in s."""
         run = self._run()
         with self._lock:
             self.time = float(np.clip(time, run.t[0], run.t[-1]))
@@ -88,20 +88,20 @@ class Viewer:
             self.show(at.q[0], at.qd[0], at.qdd[0])
 
     def play(self) -> None:
-        """Play the run from where it is, from its start if it has ended."""
+        """Play the run from the time shown, or from the start of the run if it has ended."""
         if self.time >= self._run().t[-1]:
             self.seek(float(self._run().t[0]))
         self._playing.set()
         self.button.label = "Pause"
 
     def pause(self) -> None:
-        """Stop the run where it is."""
+        """Pause the run at the time shown."""
         self._playing.clear()
         if self.trajectory is not None:
             self.button.label = "Play"
 
     def wait(self) -> None:
-        """Return when the viewer is closed, or by Ctrl-C."""
+        """Wait until the viewer is closed; Ctrl-C closes it."""
         with contextlib.suppress(KeyboardInterrupt):
             self._closed.wait()
         self.close()
@@ -161,7 +161,7 @@ class Viewer:
         lower, upper = joint_range(self.robot, self.robot.coordinates[j])
         digits = 3 if upper - lower > 1 else 5
         step = 10.0**-digits
-        if upper - lower > 2 * step:  # inwards, to numbers that can be read
+        if upper - lower > 2 * step:  # round the limits inwards, to readable numbers
             lower, upper = round(lower + step / 2, digits), round(upper - step / 2, digits)
         value = float(np.clip(self.start[j], lower, upper))
         name = self.robot.coordinates[j].name
@@ -180,7 +180,7 @@ class Viewer:
             slider.on_update(self._by_user(self._on_payload))
 
     def _by_user(self, action: Callable[[], None]) -> Callable[[Any], None]:
-        """A callback for changes by the user, skipped while the viewer itself sets controls."""
+        """Wrap `action` as a callback that is skipped while the viewer itself sets controls."""
 
         def update(_: Any) -> None:
             with self._lock:
@@ -229,7 +229,7 @@ class Viewer:
         self.numbers.content = panel(self.robot, title, *numbers)
 
     def _advance(self) -> None:
-        """Move the time on while the run plays."""
+        """Advance the time while the run plays, until the viewer is closed."""
         before = time.monotonic()
         while not self._closed.wait(1 / RATE):
             now = time.monotonic()

@@ -24,14 +24,14 @@ ROWS = 4096
 ROUNDS = 5
 CHECKED = 100
 WRONG = 1e-6
-"""Deviations above this are no rounding errors."""
+"""A larger deviation cannot be a rounding error."""
 WIDTH = 24
-"""Of a full bar in the table, in characters."""
+"""The width of a full bar in the table, in characters."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A formulation on a robot: operations, compiled nanoseconds per state, deviation."""
+    """A formulation's operations, nanoseconds per state when compiled, and deviation."""
 
     name: str
     source: str
@@ -52,8 +52,8 @@ def compare(
 ) -> None:
     """Run every formulation of a quantity on a robot, and the cheapest program, side by side.
 
-    Operations are counted with symbolic inertias, drives off; times are those of the compiled
-    kernel on batches, one thread; deviations are from the definition.
+    Operations are counted with symbolic inertias and without drives. Times are those of the
+    compiled kernel for batches on one thread. Deviations are from the definition.
 
     Example: armlet compare puma560 --quantity inertia_matrix --plot bars.html
     """
@@ -94,7 +94,7 @@ def compare(
 def _run(
     arm: RobotModel, quantity: str, name: str | None, states: list[Any], exact: list[Any] | None
 ) -> Run:
-    """Count, time and check a formulation, or the cheapest program where `name` is None."""
+    """Count, time and check formulation `name`, or the cheapest program if `name` is None."""
     rigid = arm if quantity in PASSIVE else arm.without_drives()
     operations = trace(rigid, quantity, name, constants={"inertia": "symbolic"}).count()
     kernel = compile(arm, quantity, name)

@@ -33,10 +33,10 @@ PASSES = {
 }
 """What each simplification pass does."""
 Counts = dict[str, dict[str, tuple[Count, Count]]]
-"""Operations by quantity and formulation, with all parameters and with minimal ones."""
+"""Operations by quantity and formulation, with all parameters and with minimal parameters."""
 MINIMIZED = ("operations", "multiplications", "additions")
 VERDICTS = {"below": "green", "equal": "", "above": "red"}
-"""How a count compares with a published total, and the colour of that."""
+"""How a count compares with a published total, and the colour of this word in the table."""
 
 
 @takes_robot(general=True)
@@ -70,8 +70,8 @@ def count(
     M is multiplications, A additions.
 
     Geometry is numeric and inertias are symbolic, as in the published tables: operations on
-    constants alone are not counted. For a quantity that is named, every step of the search is
-    shown.
+    constants alone are not counted. With --quantity, every step of the search for the cheapest
+    program is shown.
 
     Example: armlet count puma560 --quantity inverse_dynamics
 
@@ -101,7 +101,7 @@ def count(
                 trace(robot, name, entry, constants=constants, minimal=minimal).count()
                 for minimal in (False, True)
             )
-        except ModelError:  # it does not hold for this robot
+        except ModelError:  # the formulation does not hold for this robot
             continue
         counts[name][entry] = every, fewest
     title = f"{arm.name}: {'numbers' if numbers else 'symbolic inertia'}"
@@ -133,7 +133,7 @@ def _table(title: str, counts: Counts, best: dict[str, SearchResult]) -> Table:
 
 
 def _chart(title: str, counts: Counts, best: dict[str, SearchResult]) -> Figure:
-    """A figure of the counts with minimal parameters as bars."""
+    """A bar chart of the counts with minimal parameters."""
     groups = {}
     for name, result in best.items():
         groups[name] = [
@@ -170,7 +170,7 @@ def _data(counts: Counts, best: dict[str, SearchResult]) -> list[dict[str, Any]]
 
 
 def _steps(quantity: str, arm: RobotModel, best: SearchResult) -> Table:
-    """The steps of the search for the cheapest program, and what each gained."""
+    """A table of the steps of the search for the cheapest program, with the gain of each step."""
     table = Table(["step"], ["count", "M+A", "gain"], "what", title=f"the cheapest {quantity}")
     before = None
     for step in best.steps:
@@ -201,7 +201,7 @@ def _short(count: Count) -> str:
 
 
 def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path | None) -> None:
-    """Print and plot every published total with armlet's count in the same scope."""
+    """Print every published total with armlet's count in the same scope, and plot them."""
     for name in quantities or ():
         one_of(name, "quantity", QUANTITIES)
     chosen = [total for total in totals() if not quantities or total.quantity in quantities]
@@ -247,7 +247,7 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
 
 
 def _scope(total: Total) -> str:
-    """The scope of the total, as text."""
+    """The scope of a published total as text in parentheses; empty for the default scope."""
     words = [
         f"joint {total.prismatic} prismatic" if total.prismatic else "",
         "quarter turns" if total.twists == "quarter" else "",

@@ -56,33 +56,33 @@ COUNTED = (
 """Quantities whose cheapest programs are found within seconds."""
 TIMED, ROUNDS = ("inverse_dynamics", "inertia_matrix", "forward_dynamics"), 3
 PUBLISHED_JOINTS = 6
-"""The published totals are those for arms with so many joints."""
+"""The number of joints for which the published totals are compared."""
 OPENSYMORO = {"puma560": Count(345, 296)}
-"""OpenSYMORO's inverse dynamics of arms of the catalogue, all parameters symbolic."""
+"""OpenSYMORO's operations for the inverse dynamics of an arm with all parameters symbolic."""
 DURATION, DT, WAVES, SEED = 10.0, 1e-3, 8, 8
-"""Of the motion: duration and step in s, number of waves, and the seed of their sizes."""
+"""Duration and time step of the motion in s, number of its harmonics, and the random seed."""
 REACH = {"R": 1.2, "P": 0.3}
-"""How far a joint moves to either side, in rad or m, if its limits allow that."""
+"""The largest amplitude of a joint's motion, in rad or m, before its limits are applied."""
 SHARE = 0.8
-"""The share of the limits that is used."""
+"""The share of the limits of position and velocity that the motion uses."""
 RATE = 30.0
 """The bandwidth of the joint controllers, in rad/s."""
 NOISE = 0.02
-"""The noise of the logged torques, relative to their root mean squares."""
+"""The standard deviation of the torque noise, relative to each torque's root mean square."""
 HELD_OUT = 0.3
-"""The last share of the time, which validates the parameters identified from the rest."""
+"""The share of the log, at its end, that validates the parameters identified from the rest."""
 MOST_JOINTS = 12
-"""Arms with more joints are not identified: that takes longer than a demonstration should."""
+"""Arms with more joints are not identified, since their identification takes too long."""
 DRAWN = 25
-"""Every so many rows of the motion, one is drawn."""
+"""The figure of the motion shows one of every `DRAWN` rows."""
 LIBRARY_COLOURS = {ARMLET: COLOURS[0], PINOCCHIO: COLOURS[1], NUMPY: FAINT}
 MARKS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
 MARGIN = 1.3
-"""Of the axes of operations, beyond the fewest and the most."""
+"""The factor by which axes of operations extend beyond the smallest and largest count."""
 WAYS = ("call", "batch")
 COUNTS = ("multiplications", "additions", "deviation")
 LEGEND = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
-"""A legend below all else, however narrow the page is."""
+"""A legend below the rest of the figure, at any width of the page."""
 
 
 @takes_robot("puma560")
@@ -94,7 +94,7 @@ def demo(
     ] = Path("demo.html"),
     as_json: Json = False,
 ) -> None:
-    """Count the operations of an arm, time them, let the arm move, and identify it from its log.
+    """Count and time the operations of an arm, simulate it, and identify it from the log.
 
     Example: armlet demo
     """
@@ -116,14 +116,14 @@ def demo(
 
 
 class Counted(NamedTuple):
-    """The operations of a quantity as it is compiled, and its deviation from the definition."""
+    """The operations of a compiled quantity, and its deviation from the definition."""
 
     operations: Count
     deviation: float | None
 
 
 class Published(NamedTuple):
-    """A total printed in the literature, and armlet's in the same scope."""
+    """A total printed in the literature, and armlet's count in the same scope."""
 
     total: Total
     printed: Count
@@ -140,33 +140,33 @@ class Demo:
     times: dict[str, Times]
     run: Trajectory
     symoro: str
-    """A sentence on the inverse dynamics beside OpenSYMORO's, empty for other arms."""
+    """A sentence that compares armlet with OpenSYMORO; empty for arms not in `OPENSYMORO`."""
     identified: Identified | None
     errors: Array
     """The error of each identified parameter, divided by its standard deviation."""
     left_out: list[str]
-    """What was left out, and why."""
+    """The results that were left out, each with the reason."""
 
     @property
     def below(self) -> int:
-        """How many of the published totals are above armlet's."""
+        """The number of published totals that are larger than armlet's count."""
         return sum(x.counted.total < x.printed.total for x in self.published)
 
     @property
     def near(self) -> int:
-        """How many parameters are within three deviations of the true ones."""
+        """The number of parameters within three standard deviations of their true values."""
         return int((np.abs(self.errors) < 3).sum())
 
 
 def collect(arm: Robot) -> Demo:
-    """Compute all results."""
+    """Compute all results of the demonstration."""
     names = [name for name in COUNTED if arm.tool or "frame" not in QUANTITIES[name].options]
     counted = {}
     for name in progress(names, "compiling"):
         states = random_states(arm, name, STATES)
         off = deviation(by_definition(arm, name, states), getattr(arm, name)(*states))
         counted[name] = Counted(trace(arm, name).count(), off)
-    rigid = arm.without_drives()  # as Pinocchio's
+    rigid = arm.without_drives()  # as Pinocchio's model is
     peer, left_out = pinocchio(rigid)
     times = {
         name: measure(rigid, name, ROUNDS, peer, numpy=True) for name in progress(TIMED, "timing")
@@ -206,7 +206,7 @@ def _symoro(arm: Robot) -> str:
 
 
 def plan(arm: Robot) -> list[Array]:
-    """Positions, velocities and accelerations of all joints: waves from rest, within limits."""
+    """Positions, velocities and accelerations of a motion from rest, within the joint limits."""
     k = np.arange(1, WAVES + 1)
     size = np.random.default_rng(SEED).normal(size=(WAVES, arm.n)) / k[:, None]
     w, t = 2 * np.pi / DURATION * k, np.arange(0, DURATION, DT)[:, None]
@@ -225,7 +225,7 @@ def plan(arm: Robot) -> list[Array]:
 
 
 def motion(arm: Robot) -> Trajectory:
-    """Simulate the arm with friction along the plan, with feedback at each joint."""
+    """Simulate the arm with friction while joint controllers make it follow `plan`."""
     q, qd, qdd = plan(arm)
     inertia = np.diagonal(arm.inertia_matrix(q[::100]), axis1=1, axis2=2).min(axis=0)
     stiffness, damping = RATE**2 * inertia, 2 * RATE * inertia
@@ -248,7 +248,7 @@ def motion(arm: Robot) -> Trajectory:
 
 
 def identification(arm: Robot, run: Trajectory) -> Identified:
-    """Identify the arm from a noisy log of the motion; its end is held out."""
+    """Identify the arm from a log of `run` with noisy torques, whose end is held out."""
     size = np.sqrt((run.tau**2).mean(axis=0))
     noise = NOISE * size * np.random.default_rng(SEED).normal(size=run.tau.shape)
     log = Log(run.t, run.q, run.tau + noise, joints=run.joints, name="the motion above")
@@ -258,7 +258,7 @@ def identification(arm: Robot, run: Trajectory) -> Identified:
 
 
 def _errors(arm: Robot, identified: Identified) -> Array:
-    """The differences of the parameters from the true ones, in deviations."""
+    """The errors of the identified parameters, in standard deviations."""
     parameters = minimal_parameters(arm, rotors=True, friction=True)
     by_name = dict(zip(parameters.names, parameters.values, strict=True))
     true = np.array([float(by_name.get(name, np.nan)) for name in identified.names])
@@ -304,7 +304,7 @@ def _operations(demo: Demo) -> Table:
 
 
 def _count_rows(demo: Demo) -> list[list[str]]:
-    """Rows of a quantity, its operations, and its deviation from the definition."""
+    """One row for each quantity: its name, operations, and deviation from the definition."""
     return [
         [name, str(count.M), str(count.A), "" if off is None else f"{off:.0e}" if off else "0"]
         for name, (count, off) in demo.counted.items()
@@ -365,7 +365,7 @@ def _counts(count: Count) -> dict[str, int]:
 
 
 def demo_page(demo: Demo) -> str:
-    """The HTML of the page, which loads nothing from the network."""
+    """The HTML of the demonstration's page, which loads nothing from the network."""
     quantity, times = next(iter(demo.times.items()))
     run = demo.run
     fields = {
@@ -404,12 +404,12 @@ def _file(name: str) -> str:
 
 
 def _text(words: str) -> str:
-    """Words for HTML, without unprintable characters."""
+    """Escape a text for HTML, and make its unprintable characters visible."""
     return escape(visible(words))
 
 
 def _words(quantity: str) -> str:
-    """The name of a quantity as words."""
+    """The name of a quantity with spaces instead of underscores."""
     return quantity.replace("_", " ")
 
 
@@ -431,7 +431,7 @@ def _identification_html(demo: Demo) -> str:
 
 
 def published_figure(rows: Sequence[Published]) -> Figure:
-    """A figure of armlet's operations over those printed, one mark for each total."""
+    """A figure of armlet's operations against the published ones, with a mark for each total."""
     graphs = graph_objects()
     figure = panels(height=400)
     counted = [row.counted.total for row in rows]
@@ -466,7 +466,7 @@ def published_figure(rows: Sequence[Published]) -> Figure:
 
 
 def speed_figure(demo: Demo) -> Figure:
-    """A figure of the times of one call and of batches, beside other libraries."""
+    """A figure of the times of one call and of a batch, for armlet and other libraries."""
     titles = ["one call", f"batch of {ROWS:,}"]
     figure = panels(2, 1, height=600, subplot_titles=titles, vertical_spacing=0.17)
     names = [name.replace("_", "<br>") for name in demo.times]

@@ -53,8 +53,8 @@ def excite(
 ) -> None:
     """Find a motion from which the parameters of a robot can be identified well.
 
-    It keeps within the limits of the robot and of the options, and is at rest at both ends. Ctrl-C
-    ends the search with the best motion so far.
+    The motion keeps within the limits of the robot and of the options, and begins and ends at rest.
+    Ctrl-C ends the search with the best motion so far.
 
     Example: armlet excite panda --duration 20 --harmonics 5 --out path.csv --plot path.html
     """
@@ -95,7 +95,7 @@ def excite(
 
 def _data(plan: Excitation) -> dict[str, Any]:
     def finite(x: Any) -> Any:
-        """Numbers for JSON, which has no infinite ones."""
+        """Floats for JSON, which has no infinity: None instead."""
         return [float(y) if np.isfinite(y) else None for y in x]
 
     return {

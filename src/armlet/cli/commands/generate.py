@@ -26,7 +26,7 @@ from armlet.robot.robot import GROUPS
 from armlet.simulation import Plant
 
 UNIT = "fmu"
-"""The target that is a functional mock-up unit."""
+"""The name of the target that writes a functional mock-up unit (FMU)."""
 TARGETS = (*LANGUAGES, UNIT)
 
 
@@ -80,14 +80,14 @@ def generate(
         bool, typer.Option("--json", help="Print what was written as JSON.")
     ] = False,
 ) -> None:
-    """Write functions of a robot as source code with its own test, or as a block for simulation.
+    """Write functions of a robot as source code with a test, or as a block for simulation.
 
     For C: a header, a source without allocation or globals, a test program with reference
-    values, a CMakeLists.txt and a README with the counts. Of several frames there is one function
-    each. Reference values come from the definition of the quantity.
+    values, a CMakeLists.txt and a README with the counts. With several frames, there is one
+    function for each frame. Reference values come from the definition of the quantity.
 
-    For fmu: one file for Simulink, Modelica and others, by the standard FMI. Its outputs are the
-    functions; without -f it is the arm itself, moved by torques.
+    For fmu: one file for Simulink, Modelica and others, by the standard FMI. The outputs of the
+    block are the results of the functions; without -f, the block is the arm, moved by torques.
 
     Example: armlet generate puma560 -f inverse_dynamics -f inertia_matrix --target c -o puma
 
@@ -160,7 +160,7 @@ def _check_unit(
     minimal: bool,
     fmi: int | None,
 ) -> None:
-    """Refuse options that a functional mock-up unit does not have."""
+    """Raise if an option does not apply to a functional mock-up unit."""
     if functions and {*used} - {"fmi"}:
         raise ArmletError(f"--{used[-1]} is for the arm itself: leave it out, or -f")
     if not functions and not minimal:
@@ -178,11 +178,11 @@ class Request:
     name: str
     quantities: Sequence[str]
     formulation: str = ""
-    """Of a single quantity; without one the cheapest program is searched for."""
+    """The formulation of a single quantity; empty for the cheapest program."""
     frames: Sequence[str] = ()
 
     def trace(self, arm: Robot, arguments: Sequence[str], minimal: bool) -> Function:
-        """Trace the function, with groups of constants as arguments if its quantities read them."""
+        """Trace the function; a group in `arguments` becomes an argument if a quantity reads it."""
         read = {group for quantity in self.quantities for group in QUANTITIES[quantity].reads}
         groups = [group for group in arguments if group in read and arm.constants(group)]
         options: dict[str, Any] = {
@@ -209,7 +209,7 @@ class Request:
 
 
 def _requests(texts: Sequence[str], frames: Sequence[str]) -> list[Request]:
-    """The functions that -f names: one for each frame of a quantity, or one of several."""
+    """The functions that -f names: one per frame for a single quantity, or one for several."""
     requests: dict[str, Request] = {}
     for text in texts:
         name, is_named, listed = text.rpartition("=")
@@ -240,7 +240,7 @@ def _requests(texts: Sequence[str], frames: Sequence[str]) -> list[Request]:
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Write all files, or none if one would replace a file that armlet did not write."""
+    """Write all files; raise before writing if a file to be replaced is not armlet's."""
     paths = {folder / name: text for name, text in files.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)

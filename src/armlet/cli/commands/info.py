@@ -128,14 +128,14 @@ def _finite(limits: dict[str, float]) -> dict[str, float | None]:
 
 
 def _number(value: float | str) -> Text:
-    """A number, or the name of a constant without a value."""
+    """A number, or the name of a symbolic constant, as text; zero is a dimmed dot."""
     if isinstance(value, str):
         return styled_text(value)
     return styled_text(("·", "dim") if value == 0 else f"{value:.6g}")
 
 
 def _frames(arm: RobotModel) -> Table:
-    """The canonical DH rows, angles in degrees; gamma, b and beta only if not all zero."""
+    """A table of canonical DH parameters, in degrees and m; gamma, b and beta only if not zero."""
     rows = arm.dh_table()
     keys = [
         key
@@ -165,7 +165,7 @@ def _range(joint: Any) -> Text:
 
 
 def _bodies(arm: RobotModel) -> Table | None:
-    """Mass and centre of mass in the frames of the file, if they are numbers."""
+    """A table of masses and centres of mass in the file's frames; None if constants are symbols."""
     if arm.symbols:
         return None
     columns = ["mass", "x", "y", "z", *(["compensated"] if arm._has_compensation else [])]
@@ -181,7 +181,7 @@ def _bodies(arm: RobotModel) -> Table | None:
 def _jointwise(
     arm: RobotModel, title: str, columns: list[str], rows: Sequence[Sequence[Any]]
 ) -> Table | None:
-    """A table of constants of joints, unless all are zero."""
+    """A table of joint constants; None if all constants are zero."""
     if not any(map(any, rows)):
         return None
     table = Table(["joint"], columns, title=title)

@@ -28,9 +28,9 @@ def minimal(
     """Show the minimal inertial parameters of a robot: those that its torques depend on.
 
     Standard parameters are about the canonical frames of `armlet info`: inertia J about the
-    origin, first moment c, mass m. The number is checked against the rank of the regressor.
+    origin, first moment c, mass m. The rank of the regressor is printed beside their number.
 
-    With --of gravity, those that gravity torques depend on.
+    With --of gravity, show those that gravity torques depend on.
 
     Example: armlet minimal puma560
     """

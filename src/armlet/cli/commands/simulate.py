@@ -81,7 +81,7 @@ def simulate(
 
 
 def _torque(arm: Robot, text: str) -> Any:
-    """The torques that --torque names, by a word or a file."""
+    """The torques of option --torque, which is a word or the path of a file."""
     if text == "zero":
         return None
     if text == "hold":
@@ -96,7 +96,7 @@ def _torque(arm: Robot, text: str) -> Any:
 
 
 def holding_torque(arm: Robot) -> Function:
-    """Gravity torques, and damping that stops the arm within about a second."""
+    """The torques that hold an arm: gravity, and damping that stops it within about a second."""
 
     @function(arm)
     def hold(q: Array, qd: Array) -> Array:
