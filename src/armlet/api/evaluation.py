@@ -1,4 +1,4 @@
-"""How a robot's methods are evaluated: by compiled kernels, or as the arrays' library says."""
+"""Evaluation of a robot's methods, by compiled kernels or by the library of the arrays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from armlet.search.request import make_request
 
 Array = NDArray[np.float64]
 Out = Array | Sequence[Array] | None
-"""Where results are written: an array, or one for each of several; new ones if None."""
+"""Where to write results: an array, one array for each of several results, or None for new ones."""
 Result = TypeVar("Result")
 
 
@@ -44,8 +44,8 @@ def evaluate(
 ) -> Result:
     """Evaluate a robot's method on arrays of any library.
 
-    NumPy arrays run the kernel of the quantity with its options. From then on compiled code stands
-    in the place of the method, and later calls come here no more.
+    With NumPy arrays the kernel of the quantity with its options is called. Compiled code then
+    replaces the method of this robot, so that later calls do not pass through this function.
     """
     name = method.__name__
     options = {key: x for key, x in options.items() if x is not None and x is not False}
@@ -70,7 +70,7 @@ def evaluate(
 
 
 class RobotQuantity:
-    """A quantity of a robot with its options: its program and its kernels, each derived once."""
+    """A quantity of a robot with its options: its program and its kernels, each computed once."""
 
     def __init__(self, robot: RobotModel, name: str, options: Mapping[str, Any]) -> None:
         self.robot, self.name, self.options = robot, name, options
@@ -82,7 +82,7 @@ class RobotQuantity:
         return cheapest_program(make_request(self.robot, self.name, {}, True, self.options)).program
 
     def kernel_for(self, dtype: str) -> Kernel:
-        """The kernel for numbers of a type."""
+        """The kernel for a dtype, compiled once."""
         if dtype not in self._kernels:
             self.robot._require_values(self.name)
             self._kernels.setdefault(dtype, Kernel(self.program, dtype))
@@ -90,15 +90,15 @@ class RobotQuantity:
 
     @cached_property
     def traced_groups(self) -> dict[str, dict[str, Any]]:
-        """The constants by name of the groups that have a traced one, as with a traced payload."""
+        """Groups with a traced constant, as of a traced payload, and their constants by name."""
         named = {group: self.robot.constants(group) for group in GROUPS}
         return {group: x for group, x in named.items() if graph_of([[*x.values()]])}
 
     def record(self, arrays: Sequence[Any]) -> Any:
         """The results for traced arrays, recorded in their graph.
 
-        The groups of constants that are traced become arguments of the program, whose robot has
-        numbers in their place.
+        Groups with a traced constant become arguments of the program; its robot has numbers as
+        placeholders for them.
         """
         groups = self.traced_groups
         names = [name for values in groups.values() for name in values]
@@ -116,7 +116,7 @@ class RobotQuantity:
 
 
 def quantity_of(robot: RobotModel, name: str, options: Mapping[str, Any]) -> RobotQuantity:
-    """The quantity of a robot with its options, which the robot owns."""
+    """The quantity of a robot with its options, cached in the robot."""
     key = ("quantity", name, *sorted(options.items()))
     return robot._once(key, lambda: RobotQuantity(robot, name, options))
 
@@ -127,11 +127,11 @@ def quantity_of(robot: RobotModel, name: str, options: Mapping[str, Any]) -> Rob
 def _replace_method(
     robot: RobotModel, method: Callable[..., Any], kernel: Kernel, options: Mapping[str, Any]
 ) -> None:
-    """Put the compiled entry of a kernel in the place of a method of this robot.
+    """Replace a method of this robot by the compiled entry of a kernel.
 
     Later calls then run machine code directly, also with a frame or a wrench that was used before.
     This is the only place that writes to an existing robot: results stay the same, and pickles and
-    copies leave the entry out. A method that is overridden, or looks at results, stays as it is.
+    copies leave the entry out. Methods that are overridden or mask singular postures remain.
     """
     name = method.__name__
     quantity = QUANTITIES[name]
@@ -157,7 +157,7 @@ def _replace_method(
 
 
 def _signature(method: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a method without types, which built-in functions do not have."""
+    """The signature of a method without self and without types, as of a built-in function."""
     _, *parameters = inspect.signature(method).parameters.values()
     return inspect.Signature([x.replace(annotation=inspect.Parameter.empty) for x in parameters])
 

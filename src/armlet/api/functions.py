@@ -1,4 +1,4 @@
-"""User functions: Python functions of traced arrays, which may call robots, as programs."""
+"""User functions: programs traced from Python functions, which may call methods of robots."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ from armlet.runtime.kernel import in_order
 from armlet.search.compose import Composition, cheapest_composition
 
 Shape = int | tuple[int, ...] | Input
-"""How many entries an argument has, its axes, or an `Input` that is also given a rate."""
+"""The shape of an argument: its length, its axes, or an `Input`, which also has a rate."""
 Results = NDArray[np.float64] | tuple[NDArray[np.float64], ...]
 NUMBERS = (int, float, np.number)
 
 
 def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., Any]], Function]:
-    """Make a Python function a program: counted, compiled, differentiated, printed as C.
+    """Make a Python function a program, to be counted, compiled, differentiated or printed as C.
 
-    The function is called once, with traced arrays: NumPy's functions on them, those of
-    `armlet.math` and the methods of any robot are recorded. It is a program then, simplified as a
-    whole, in which the robots' quantities share what they can.
+    The function is called once with traced arrays, which record its operations: those of NumPy, of
+    `armlet.math` and of the methods of robots. The result is one program, simplified as a whole, in
+    which the quantities of robots share their common operations.
 
     Parameters
     ----------
     *robots : Robot
-        The first says what shapes q, qd, qdd and tau have where they are not given; t, the time, is
-        one number.
+        The first robot determines the default shapes of the arguments q, qd, qdd and tau; the time
+        t is a scalar by default.
     **shapes : int, tuple of int or Input
         The shape of each other argument for one state: `target=3`, `gains=(2, 6)`, `dt=()`. An
-        `armlet.Input(name, shape, "once")` is given once for all states of a call. Arguments with
-        a default that are not named keep it.
+        `armlet.Input(name, shape, "once")` has one value for all states of a call. A further
+        argument without a shape keeps its default value.
 
     Returns
     -------
     callable
-        A decorator. It gives a `Function`, called with arrays of one state or of many.
+        A decorator that returns a `Function`, called with arrays of one state or of many.
 
     Examples
     --------
@@ -77,10 +77,10 @@ def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., An
 
 
 class Function:
-    """A user function as a program; `armlet.function` makes it.
+    """A user function as a program, created by the decorator `armlet.function`.
 
-    It is traced when it is first used, and compiled when it is first called. The Python function
-    stays in `__wrapped__`: called with NumPy arrays of one state, it computes the same.
+    It is traced when it is first used, and compiled when it is first called. The Python function,
+    `__wrapped__`, computes the same results for NumPy arrays of one state.
     """
 
     __name__: str
@@ -93,7 +93,7 @@ class Function:
         self._kernels: dict[str, Kernel] = {}
 
     def __reduce__(self) -> str:
-        """Pickle it by its name, as Python functions are."""
+        """Pickle the function by its name, as Python functions are."""
         return self.__qualname__
 
     @cached_property
@@ -107,13 +107,13 @@ class Function:
         return self.kernel_for("float64")
 
     def kernel_for(self, dtype: str) -> Kernel:
-        """The program as machine code for numbers of a type, compiled once."""
+        """The program as machine code for a dtype, compiled once."""
         if dtype not in self._kernels:
             self._kernels.setdefault(dtype, Kernel(self.program, dtype))
         return self._kernels[dtype]
 
     def record(self, arrays: Sequence[ArrayLike]) -> Array | tuple[Array, ...]:
-        """The results for traced arrays: the program becomes a part of what is being traced."""
+        """Record the program on traced arrays in their graph, and return its results."""
         return record_program(self.program, arrays)
 
     @cached_property
@@ -128,7 +128,7 @@ class Function:
         threads: int = 1,
         **named: ArrayLike,
     ) -> Results:
-        """The results for one state or many, as of a `Kernel`; arguments may be named."""
+        """Compute the results for one state or many, as a `Kernel`; arguments may be named."""
         call = self._call if threads == 1 else partial(self._evaluate, threads=threads)
         results: Results = call(*arrays, out=out, **named)
         return results
@@ -151,18 +151,18 @@ class Function:
         return source(target, **options)
 
     def derivative(self, wrt: str, mode: str = "forward") -> Program:
-        """The program of the partial derivatives by an input; see `Program.derivative`."""
+        """The program of the derivatives with respect to an input; see `Program.derivative`."""
         return self.program.derivative(wrt, mode)
 
     def function(self, library: str | ModuleType = np) -> Callable[..., Any]:
-        """The program as a function of another library's arrays; see `Program.function`."""
+        """The program as a function on arrays of another library; see `Program.function`."""
         return self.program.function(library)
 
     def __repr__(self) -> str:
         return f"<Function {self.__name__}({', '.join(self.inputs)})>"
 
     def _composition(self) -> Composition:
-        """What the function records when it is called with traced arrays."""
+        """Trace the function: call it with traced arrays, and return the recorded quantities."""
         recording = Recording()
         args = {}
         for name, x in self.inputs.items():
@@ -202,7 +202,7 @@ class Function:
 def _inputs(
     function: Callable[..., Any], robots: Sequence[RobotModel], shapes: Mapping[str, Shape]
 ) -> dict[str, Input]:
-    """The arguments of a function in its order, each with its shape."""
+    """The arguments of a function, in the order of its signature, with their shapes."""
     state: dict[str, Shape] = {}
     if robots:
         n = robots[0].nv

@@ -23,7 +23,7 @@ from armlet.search.request import CANONICAL, make_request
 Option = (
     str | bool | MinimalParameters[Any] | None | Sequence[str] | Mapping[str, str | Sequence[str]]
 )
-"""What a quantity takes besides the state; of frames also several, or those of each quantity."""
+"""The value of an option of a quantity; `frame` may be several frames, or frames by quantity."""
 
 
 def formulations(quantity: str) -> dict[str, Formulation]:
@@ -54,12 +54,12 @@ def trace(
     ----------
     robot : Robot
     quantity : str or sequence of str
-        Such as "inverse_dynamics"; `armlet.QUANTITIES` lists them. Several are traced together, and
-        what they share is computed once.
+        Such as "inverse_dynamics"; `armlet.QUANTITIES` lists them. Several quantities are traced in
+        one program, which computes their common operations once.
     formulation : str or mapping of str to str, optional
-        One of `armlet.formulations(quantity)`, traced as it is written, in canonical frames; of
-        several quantities one for each. By default the cheapest program found, by any formulation,
-        in any frames, simplified.
+        One of `armlet.formulations(quantity)`, traced as it is written, in canonical frames; for
+        several quantities a mapping with one for each. By default the program is the cheapest that
+        the search finds, by any formulation, in any frames, simplified.
     constants : mapping of str to str, optional
         How geometry, inertia, gravity and drive constants enter: "fixed" (as numbers, the
         default), "symbolic" (by name, not counted) or "argument" (given at run time).
@@ -70,9 +70,9 @@ def trace(
     **options
         Options of the quantity: `wrench=True` adds the wrench that the tool exerts on the world as
         an argument, `frame="…"` names the frame of the kinematics (by default the tool),
-        `inertia_matrix="…"` and the like name the formulations that it builds on. Of several
-        quantities, each takes the options that it knows; `frame` may then be a list of frames, or a
-        mapping from quantities to frames or lists of them.
+        `inertia_matrix="…"` and the like name the formulations that the quantity builds on. Of
+        several quantities each takes its own options; `frame` may then be a list of frames, or a
+        mapping from quantities to frames or lists of frames.
 
     Returns
     -------
@@ -133,8 +133,8 @@ def cheapest(
     Returns
     -------
     SearchResult
-        The program, its formulation and arrangement, and the count after each step. Of several
-        quantities it has the formulations in their order, and the first arrangement there is.
+        The program, its formulation and arrangement, and the count after each step. For several
+        quantities: all formulations, and the first arrangement that is not the canonical one.
 
     Examples
     --------
@@ -224,11 +224,11 @@ def minimal_parameters(
         Lin's set in closed form, that of Gautier and Khalil, or one found numerically from the
         rank of the regressor at random states.
     of : {"torques", "gravity"}
-        The parameters of all torques, or of gravity torques alone, on which drives have no effect:
-        rotors and friction are refused. Without gravity that set is empty.
+        "torques": the parameters of all torques. "gravity": those of gravity torques, which do not
+        depend on drives: `rotors` and `friction` are refused. Without gravity the set is empty.
     zero : sequence of str
-        Standard parameters known to be zero, such as "Jxy3" of a symmetric link. There is no
-        closed form for these: the set is then found by rank for every kind.
+        Standard parameters known to be zero, such as "Jxy3" of a symmetric link. The closed forms
+        do not allow for these: every `kind` then computes the set by rank.
 
     Returns
     -------

@@ -27,8 +27,8 @@ Triple = tuple[Array, Array, Array]
 class Robot(RobotModel):
     """A serial arm or tree of bodies, each moved by one joint; body i is moved by q[i].
 
-    Where joints are coupled, one entry of q moves several: `joint_names` says what q holds, and
-    `joint_positions` where it puts all joints.
+    With coupled joints one entry of q moves several joints: `joint_names` names the entries of q,
+    and `joint_positions(q)` returns the positions of all joints.
 
     Robots are created by `armlet.load`, `Robot.from_dh` and `armlet.general_arm`. They are plain
     data: immutable, equal if their data are equal, hashable and picklable. The methods `with_…`,
@@ -44,9 +44,8 @@ class Robot(RobotModel):
         Number of threads that share the states of a batch.
 
     Printing a robot computes nothing. A quantity is compiled when it is first called, which takes a
-    moment; the code is cached on disk. From the first call with one state or a small batch on, the
-    method is compiled code itself: one that was looked up before, `f = robot.bias`, goes through
-    Python.
+    moment; the code is cached on disk. The first call with one state or a small batch replaces the
+    method by compiled code; an earlier reference, `f = robot.bias`, still calls the Python method.
 
     Examples
     --------
@@ -91,8 +90,8 @@ class Robot(RobotModel):
             The acceleration of gravity in base axes.
         inertia : sequence of (mass, centre of mass, inertia), optional
             For each body, in the row's own frame: kg, m, and the tensor about the centre of mass,
-            3x3 or as xx xy xz yy yz zz. Without it the arm has kinematics only. Of an arm with
-            symbols also the ten parameters Jxx Jxy Jxz Jyy Jyz Jzz cx cy cz m, about the origin.
+            3x3 or as xx xy xz yy yz zz. Without it the arm has kinematics only. For an arm with
+            symbols also ten parameters: Jxx Jxy Jxz Jyy Jyz Jzz cx cy cz m, J about the origin.
         name : str
             The name of the robot.
 
@@ -126,7 +125,7 @@ class Robot(RobotModel):
     def lock(self, values: Mapping[str, float]) -> Self:
         """The robot with some joints fixed at given values; their bodies merge into the parents.
 
-        Joints that are coupled with them are fixed too.
+        Joints that are coupled with these joints are fixed too.
 
         >>> import armlet
         >>> armlet.load("panda").lock({"joint3": 0.0}).n
@@ -141,8 +140,8 @@ class Robot(RobotModel):
     def to_urdf(self, path: str | Path) -> None:
         """Write the robot as URDF, in the frames of the file it came from.
 
-        URDF has no gravity: one other than (0, 0, -9.81) has to be given again on loading. It has
-        no springs and no gravity compensation: they are left out with a warning.
+        URDF has no gravity: pass one other than (0, 0, -9.81) as `gravity` when the file is loaded.
+        URDF has no springs and no gravity compensation: these are left out with a warning.
         """
         write_urdf(self, path)
 
@@ -294,9 +293,9 @@ class Robot(RobotModel):
         """Torques that motors need beyond the rigid bodies': friction, springs, less compensation.
 
         Returns shape (..., n): friction torques, stiffness times (q - reference) of springs, less
-        the gravity torques that are compensated. Motors give inverse_dynamics(q, qd, qdd) +
-        passive_torque(q, qd): the sign is that of `friction_torque`, which it includes, and
-        opposite to MuJoCo's qfrc_passive. No other quantity includes passive forces.
+        the gravity torques that are compensated. Motor torques are inverse_dynamics(q, qd, qdd) +
+        passive_torque(q, qd): the sign is that of `friction_torque`, which is included, and
+        opposite to that of MuJoCo's qfrc_passive. No other quantity includes passive forces.
         """
         return evaluate(self, Robot.passive_torque, (q, qd), out, threads)
 
@@ -332,7 +331,7 @@ class Robot(RobotModel):
 
         Returns shape (..., n, p), one column per parameter: those of `armlet.minimal_parameters`,
         ten per body with parameters="standard", or those of any `MinimalParameters` of this robot.
-        Rotors and friction add those of the drives; leave them out with a `MinimalParameters`.
+        `rotors` and `friction` add those of the drives; leave both out with a `MinimalParameters`.
         """
         options = {"parameters": parameters, "rotors": rotors, "friction": friction}
         return evaluate(self, Robot.regressor, (q, qd, qdd), out, threads, **options)
@@ -421,7 +420,7 @@ class Robot(RobotModel):
     ) -> Array:
         """The velocity of a frame (by default the tool): angular first, base axes.
 
-        Returns shape (..., 6): what the Jacobian makes of qd.
+        Returns shape (..., 6): the Jacobian times qd.
         """
         return evaluate(self, Robot.frame_velocity, (q, qd), out, threads, frame=frame)
 
@@ -437,7 +436,7 @@ class Robot(RobotModel):
     ) -> Array:
         """The acceleration of a frame (by default the tool): angular first, base axes.
 
-        Returns shape (..., 6): that of its origin, without gravity.
+        Returns shape (..., 6): the linear part is that of the origin of the frame, without gravity.
         """
         return evaluate(self, Robot.frame_acceleration, (q, qd, qdd), out, threads, frame=frame)
 
@@ -499,33 +498,33 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
         Joints to fix and their values, such as those of fingers. Joints that are coupled with them
         are fixed too.
     mimic : {"couple", "free", "lock"}
-        What becomes of joints that mimic others (URDF), or that an equality ties to others (MJCF).
-        "couple": q holds the position of the joint that they follow alone. "free": they move
-        freely. "lock": they are fixed where they are while the others are at the values given by
-        `lock`, or else at zero.
+        Joints that mimic a leading joint (URDF), or that an equality ties to one (MJCF). "couple":
+        they follow the leading joint, and q holds only its position. "free": they move freely.
+        "lock": they are fixed at the positions that follow from the value of the leading joint in
+        `lock`, or from zero.
     tool : str, optional
         The frame that is the tool; by default the file's, or the only link without children.
     gravity : three floats, optional
         The acceleration of gravity in base axes; by default the file's, or (0, 0, -9.81).
     strict : bool
-        Refuse what is doubtful, such as unphysical inertias, instead of warning.
+        Raise an error instead of a warning for doubtful data, such as unphysical inertias.
     tolerance : float
         Angles this close to a multiple of a quarter turn (rad), and lengths this small relative to
         those around them, are made exact. The default removes rounding errors; a file with angles
         like 1.5708 takes fewer operations with 1e-5.
     passive : {"read", "ignore"}
-        Read springs and gravity compensation, and refuse passive forces that armlet does not model
-        (those of fluids and along tendons); or leave all of these out, with a warning that names
-        them. Damping and friction are always read.
+        "read": springs and gravity compensation are read, and passive forces that armlet does not
+        model (of fluids, along tendons) are refused. "ignore": all of these are left out, with a
+        warning that names them. Damping and friction are always read.
     order : {"file", "pinocchio"} or sequence of str
         The order of the joints in q: that of the file, parents first; that of Pinocchio, depth
         first with siblings sorted by name; or the names of all moving joints, parents first.
     folders : sequence of str or Path
-        Where files that the robot's file names may be, besides its own folder and the ROS package
-        or Gazebo model that this is a part of. No other file is read, except by a .xacro file.
+        Folders of files that the robot's file refers to, besides its own folder and the ROS package
+        or Gazebo model around it. Files elsewhere are not read, except by a .xacro file.
     xacro : mapping of str to str, float or bool, optional
         The arguments of a .xacro file, which is expanded by the package xacro (the extra `xacro`).
-        Such a file is a program: load those that you trust.
+        Such a file is a program: load only files that you trust.
 
     Returns
     -------
@@ -545,23 +544,24 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
 def from_mujoco(model: object, options: ModelOptions) -> Robot:
     """A robot from a `mujoco.MjModel`.
 
-    Bodies, hinge and slide joints, inertias, armature, damping, friction loss, limits, sites and
-    gravity are read, and joints tied to others. Free and ball joints are refused by name unless
-    they are fixed where they are, `lock={"root": 0}`; so are fluids, tendons and other constraints.
+    Bodies, hinge and slide joints, equalities between joints, inertias, armature, damping, friction
+    loss, limits, sites and gravity are read. Free and ball joints are refused unless `lock` fixes
+    them in place, `lock={"root": 0}`. Constraints that close loops are refused. Forces of fluids
+    and tendons are refused unless passive="ignore" leaves them out.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        The model; the package is not imported.
+        The model; armlet reads its arrays, and does not import the package mujoco.
     name : str, optional
         The name of the robot, and of the model in messages; by default "model".
     lock, mimic, tool, gravity, strict, tolerance, passive, order
-        As in `load`; the order of the model is that of "file".
+        As in `load`; order="file" is the order of the model.
 
     Returns
     -------
     Robot
-        Its base is the world, and q has the values and the order of the model's qpos.
+        Its base is the world, and q has the values, and by default the order, of the model's qpos.
     """
     name = options.name or "model"
     return Robot.of(loading.from_model(read_mujoco, model, name, options))
@@ -573,24 +573,24 @@ def from_pinocchio(model: object, options: ModelOptions) -> Robot:
 
     Revolute, unbounded revolute and prismatic joints about any axis, inertias, armature, rotor
     inertia times the gear ratio squared, damping, dry friction, limits, frames and gravity are
-    read. Other joints are refused by name; free, planar and spherical ones may be fixed where they
-    are, `lock={"root": 0}`.
+    read. Other types of joint are refused; free, planar and spherical joints are accepted if `lock`
+    fixes them in place, `lock={"root": 0}`.
 
     Parameters
     ----------
     model : pinocchio.Model
-        The model; the package is not imported.
+        The model; armlet reads its data, and does not import the package pinocchio.
     name : str, optional
         The name of the robot, and of the model in messages; by default the model's.
     lock, mimic, tool, gravity, strict, tolerance, passive, order
-        As in `load`; the order of the model is that of "file". Nothing that `mimic` and `passive`
-        change is read from such a model.
+        As in `load`; order="file" is the order of the model. `mimic` and `passive` have no effect,
+        since armlet reads no mimic joints and no springs from such a model.
 
     Returns
     -------
     Robot
-        Joints are in the order of the model. An unbounded joint has one angle in q instead of its
-        cosine and sine.
+        By default joints are in the order of the model. An unbounded joint has one angle in q, in
+        place of a cosine and a sine.
     """
     name = options.name or getattr(model, "name", "") or "model"
     return Robot.of(loading.from_model(read_pinocchio, model, name, options))

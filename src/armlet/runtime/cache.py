@@ -1,8 +1,8 @@
 """Programs and compiled code cached on disk by content, in a directory only the user may write to.
 
-Entries are machine code that will be run, so a file counts only if it is the user's own and no one
-else may write to it. Whatever goes wrong, be it a damaged entry, a directory of someone else's or a
-full disk, is as if nothing had been cached.
+Entries are machine code that will be run, so a file is read only if the user owns it and no one
+else may write to it. Errors are ignored, as if nothing had been cached: a damaged entry, a
+directory of another user, a full disk.
 """
 
 import os
@@ -18,24 +18,24 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 FORMAT = "2"
-"""Raised when the same text is compiled in another way."""
+"""A part of every key; raised when the same text compiles to other code."""
 LIMIT = 512 * 2**20
 """The size of the cache in bytes; beyond it the least recently used objects are removed."""
 SAVES_PER_TRIM = 64
-"""How many objects are saved, on average, before the limit is enforced: that looks at all files."""
+"""The average number of saved objects between two checks of the limit, which list all files."""
 OBJECT, UNFINISHED = ".object", ".unfinished"
 CHECKSUM = 32
 READ_ONLY = os.O_RDONLY
 for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):  # each system has some of these
     READ_ONLY |= getattr(os, flag, 0)
-"""Opens no links, does not wait for the writer of a pipe, and keeps line endings."""
+"""Flags for os.open: follow no links, do not wait at pipes, keep line endings."""
 
 
 def directory() -> Path | None:
     """Where objects are cached: $ARMLET_CACHE, else armlet in the user's cache directory.
 
-    None if that is "off", a relative path, cannot be created, is not the user's own or may be
-    written by others. A relative path would load code from wherever a program is started.
+    None if $ARMLET_CACHE is "off", or a relative path, since code would depend on the working
+    directory; or if the directory cannot be created, is another user's or is writable by others.
     """
     chosen = os.environ.get("ARMLET_CACHE")
     if chosen == "off":
@@ -58,7 +58,7 @@ def directory() -> Path | None:
 
 @cache
 def _warn_of_relative(path: str) -> None:
-    """Warn once that nothing is cached."""
+    """Warn once that nothing is cached, since the path is relative."""
     warnings.warn(
         f"ARMLET_CACHE is {path!r}, a relative path: nothing is cached; give an absolute path, or "
         '"off" to cache nothing',
@@ -69,8 +69,8 @@ def _warn_of_relative(path: str) -> None:
 def _is_private(status: os.stat_result) -> bool:
     """Whether a file or directory is the user's own, and no one else may write to it.
 
-    Windows has no such numbers: there the folder of the user's local data is private by its own
-    rights, and that of $ARMLET_CACHE is taken as it is.
+    Windows has no owner numbers and mode bits: there the default directory is private by its
+    access rights, and that of $ARMLET_CACHE is not checked.
     """
     if not hasattr(os, "getuid"):
         return True
@@ -78,7 +78,7 @@ def _is_private(status: os.stat_result) -> bool:
 
 
 def key(*texts: str) -> str:
-    """The name of an object that depends on nothing but these texts."""
+    """The name of a cached object: a digest of all texts that the object depends on."""
     return sha256("\0".join((FORMAT, *texts)).encode()).hexdigest()
 
 
@@ -95,7 +95,7 @@ def load(key: str) -> bytes | None:
 
 
 def _read(path: Path) -> bytes:
-    """The bytes of a private regular file, marked as used now; no bytes of any other."""
+    """The bytes of a private regular file, marked as used now; empty for any other file."""
     with open(os.open(path, READ_ONLY), "rb") as file:
         status = os.fstat(file.fileno())
         if not (stat.S_ISREG(status.st_mode) and _is_private(status)):
@@ -107,7 +107,7 @@ def _read(path: Path) -> bytes:
 
 
 def save(key: str, data: bytes) -> None:
-    """Cache an object under a name, whole or not at all."""
+    """Cache an object under a name; an interrupted or failed write leaves no entry."""
     folder = directory()
     if folder is None:
         return

@@ -27,11 +27,11 @@ from armlet.runtime.python_call import (
 from armlet.runtime.threads import parallel_for
 
 BLOCK = 2**22
-"""How many operations are done before Ctrl-C is looked for."""
+"""The number of operations between two checks for Ctrl-C."""
 
 
 def as_array(x: Any, dtype: str) -> Array:
-    """x as a contiguous array; other numbers are converted."""
+    """x as a contiguous, aligned array; numbers of other dtypes are converted."""
     if hasattr(x, "__cuda_array_interface__"):
         raise TypeError(ON_A_GPU)
     array = x if isinstance(x, np.ndarray) else np.asarray(x)
@@ -57,9 +57,9 @@ class CompiledProgram:
     ) -> Callable[..., Any]:
         """A compiled function for a few states that calls `fallback` for all other arguments.
 
-        Its docstring may begin with a signature in CPython's format. The option, an argument after
-        the inputs, selects one of `entries`: by its value, or by True if it is an array, which is
-        then passed on as well.
+        `doc` may begin with a signature in CPython's format. `option` names an argument after the
+        inputs, which selects one of `entries`: by its value, or by the key True if it is an array,
+        which is then passed on to that entry.
         """
         if not reads_arrays():
             return fallback
@@ -68,7 +68,7 @@ class CompiledProgram:
         return fast_call(code, name, callee, doc)
 
     def connect(self, kernel: Any, fallback: Callable[..., Any]) -> bool:
-        """Make the compiled entry what calling a kernel does; False if Python cannot."""
+        """Let calls of a kernel run the compiled entry; return False if this Python cannot."""
         return reads_arrays() and connect(kernel, self._callee(fallback, "", {}), self._one)
 
     def _callee(self, fallback: Callable[..., Any], option: str, entries: dict[Any, Any]) -> Callee:
@@ -79,7 +79,7 @@ class CompiledProgram:
     def run(
         self, arrays: Sequence[Array], results: Sequence[Array], count: int, threads: int
     ) -> None:
-        """Compute `count` states, one row each; inputs given once have no rows."""
+        """Compute `count` states, one row each; inputs shared by all states have no rows."""
         lanes = self.target.lanes
         if count < lanes:
             self._run_few(arrays, results, count)
@@ -93,7 +93,7 @@ class CompiledProgram:
         parallel_for(rows, count, self._block, threads, grain=lanes)
 
     def _run_few(self, arrays: Sequence[Array], results: Sequence[Array], count: int) -> None:
-        """Compute fewer rows than one vector has, one by one."""
+        """Compute rows one by one, for fewer rows than vector lanes."""
         code = self._one
         one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(self.code.sizes))(
             code.addresses["one"]
@@ -118,7 +118,7 @@ class CompiledProgram:
 
     @cached_property
     def _many(self) -> tuple[Callable[..., None], Code]:
-        """The function for rows of states, and its code, which must live as long."""
+        """The function for rows of states, and its code, which must live as long as it."""
         texts = modules(self.target, many_states_texts(self.code, self.target))
         code = compile_ir(texts[0], "many", callees=texts[1:])
         types = [*[ctypes.c_void_p] * len(self.code.sizes), ctypes.c_int64, ctypes.c_int64]

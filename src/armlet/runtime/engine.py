@@ -1,4 +1,4 @@
-"""LLVM in process: IR text to machine code."""
+"""Compile LLVM IR to machine code in this process, and load it."""
 
 import ctypes
 import functools
@@ -23,9 +23,9 @@ from armlet.runtime import cache
 from armlet.runtime.threads import LLVM_THREADS, map_unordered
 
 LONG = 12_000
-"""Lines of IR that take about a second."""
+"""The number of lines of IR that compile in about a second."""
 NEW_FROM_DESCRIPTOR, ARRAY_TYPE = 94, 2
-"""Places in NumPy's table of functions, fixed since NumPy 1.7."""
+"""Indices into NumPy's table of C functions and types, fixed since NumPy 1.7."""
 
 
 in_llvm = LLVM_THREADS[0].call
@@ -35,9 +35,9 @@ in_llvm = LLVM_THREADS[0].call
 class Code(np.ndarray[Any, Any]):
     """Machine code in memory, which is freed with this object.
 
-    It holds things as an array holds its entries, which the garbage collector does not see. The
-    collector would take apart what it finds in a dead cycle at once, though a finalizer in that
-    cycle may still call the code. It has a hash, as weak references need.
+    It is an array of objects, since the garbage collector does not see the entries of arrays. The
+    collector would clear other containers in a dead reference cycle at once, although a finalizer
+    in the cycle may still call the code. It is hashable, as the keys of `ENGINES` must be.
     """
 
     __slots__ = ()
@@ -45,9 +45,9 @@ class Code(np.ndarray[Any, Any]):
 
     @classmethod
     def of(cls, addresses: Mapping[str, int], *owned: Any) -> "Code":
-        """The code with functions at these addresses, and objects that live as long as it.
+        """The code with functions at `addresses`; the `owned` objects live as long as the code.
 
-        One place is left for what comes later.
+        The last entry stays free, for `python_call.join`.
         """
         code = cls(2 + len(owned), dtype=object)
         for k, thing in enumerate((addresses, *owned)):
@@ -60,9 +60,9 @@ class Code(np.ndarray[Any, Any]):
 
 
 ENGINES: dict[ref[Code], Any] = {}
-"""The engine of each code that is alive."""
+"""The LLVM engine of each `Code` that is alive."""
 RELEASED: deque[ref[Code]] = deque()
-"""Codes that are not alive any more; their engines are freed before code is loaded."""
+"""Dead `Code` objects, whose engines are freed before the next code is loaded."""
 
 
 ARCHITECTURES = {
@@ -118,7 +118,7 @@ def add_symbols(addresses: Mapping[str, int]) -> None:
 
 
 def machine(effort: int = 3) -> Any:
-    """A target machine for one engine, which owns it: `cpu` with all its features."""
+    """A new target machine, `cpu` with all its features; one engine takes ownership of it."""
     here = cpu()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=here.name, features=here.features, opt=effort, jit=True
@@ -136,8 +136,8 @@ def host(dtype: str) -> Target:
 def compile_ir(text: str, *functions: str, callees: Sequence[str] = ()) -> Code:
     """The machine code of a module with the named functions, cached on disk.
 
-    What it calls may be in further modules, each printed, compiled and cached by itself: other
-    threads may use LLVM in between, and what was compiled before an interrupt is found again.
+    Functions that it calls may be in further modules, `callees`, each compiled and cached by
+    itself: other threads may use LLVM in between, and modules compiled before an interrupt remain.
     """
     objects = _compile_callees(callees)
     key = _key(text)
@@ -157,7 +157,7 @@ def _compile_callees(texts: Sequence[str]) -> list[bytes]:
     """The object files of modules; the terminal shows the progress if it takes long."""
     if not texts:
         return []
-    cpu()  # not for the first time in one of the threads, which would wait for another
+    cpu()  # called here first: in one of the threads it would wait for another
     objects: dict[int, bytes] = {}
     with advancing(f"compiling {len(texts)} modules for this machine") as to:
         for k, data in map_unordered(lambda k: _object(texts[k]), len(texts)):
@@ -169,7 +169,7 @@ def _compile_callees(texts: Sequence[str]) -> list[bytes]:
 def _object(text: str) -> bytes:
     """The object file of a callee, from the cache or compiled now.
 
-    With less effort LLVM takes a quarter less time, and the code of a callee is no slower.
+    Optimisation level 1 takes a quarter less time, and the code of a callee is no slower.
     """
     key = _key(text)
     data = cache.load(key)
@@ -180,7 +180,7 @@ def _object(text: str) -> bytes:
 
 
 def _load_cached(key: str, functions: Sequence[str], callees: Sequence[bytes]) -> Code | None:
-    """The code of a module in the cache and of the objects that it needs, if it can be used."""
+    """Load a module from the cache together with its callees; None if that is not possible."""
     data = cache.load(key)
     if data is not None:
         with suppress(CompileError):
@@ -191,7 +191,7 @@ def _load_cached(key: str, functions: Sequence[str], callees: Sequence[bytes]) -
 def _compile_and_load(
     key: str, text: str, functions: Sequence[str], callees: Sequence[bytes]
 ) -> Code:
-    """The code of a module, compiled now; it is cached once it could be loaded."""
+    """Compile and load a module, then cache it."""
     data = _emit(text)
     code = _load((data, *callees), functions)
     cache.save(key, data)
@@ -215,9 +215,9 @@ def _emit(text: str, effort: int = 3) -> bytes:
 
 @functools.cache
 def _unlocked_emit() -> Callable[..., Any]:
-    """llvmlite's function that emits an object, without its lock: modules have nothing in common.
+    """llvmlite's function that emits an object file, without llvmlite's lock.
 
-    With the lock, which all of its functions share, threads would compile one after the other.
+    With the lock, threads would compile one after the other, although modules share no state.
     """
     emit: Any = ffi.lib.LLVMPY_TargetMachineEmitToMemory
     with suppress(AttributeError, OSError):
@@ -228,7 +228,7 @@ def _unlocked_emit() -> Callable[..., Any]:
 
 
 def _parse(text: str, target: Any) -> Any:
-    """The module that a text describes, its small functions inlined."""
+    """Parse and verify the text of a module, and inline its small functions."""
     try:
         module = llvm.parse_assembly(text, llvm.create_context())
         module.verify()
@@ -241,7 +241,7 @@ def _parse(text: str, target: Any) -> Any:
 
 
 def _load(objects: Sequence[bytes], functions: Sequence[str]) -> Code:
-    """Object files loaded into memory together, with all the named functions."""
+    """Load object files into memory together; return the code with the named functions."""
     free_released()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
     for data in objects:
@@ -259,7 +259,7 @@ def _load(objects: Sequence[bytes], functions: Sequence[str]) -> Code:
 
 
 def free_released() -> None:
-    """Free the engines of codes that are not alive any more, in the thread that loads code."""
+    """Free the engines of dead `Code` objects; runs in the thread that loads code."""
     while RELEASED:
         del ENGINES[RELEASED.popleft()]
 

@@ -36,11 +36,11 @@ class Kernel:
     Parameters
     ----------
     program : Program
-        What it computes; sines of sums of angles are computed from those of the angles.
+        The program to compile; sin and cos of sums of angles are computed from those of the angles.
     dtype : {"float64", "float32"}
-        The type of numbers; arrays of other dtypes are converted once.
+        The type of numbers; arrays of other dtypes are converted.
     target : Target, optional
-        What to compile for instead of all features of this machine; sets the dtype.
+        The target to compile for, with its own dtype; by default all features of this machine.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Kernel:
         return Kernel(self.program.vjp(), *self._arguments[1:])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The data alone: a copy compiles its own code."""
+        """Pickle the arguments alone: a copy compiles its own code."""
         return Kernel, self._arguments
 
     def kernel_for(self, dtype: str) -> Kernel:
@@ -99,7 +99,7 @@ class Kernel:
 
     @cached_property
     def _strict_call(self) -> Callable[..., Any]:
-        """The compiled entry for converted arrays: NotImplemented where it cannot take them."""
+        """The compiled entry, which returns NotImplemented for arrays that it does not take."""
         return self.compiled().entry(lambda *_, **__: NotImplemented, "call")
 
     def takes_long(self, arrays: Sequence[Any]) -> bool:
@@ -114,7 +114,7 @@ class Kernel:
         return most_rows(self.code) * max(1, size)
 
     def compiled(self, once: frozenset[str] = frozenset()) -> CompiledProgram:
-        """The compiled program for inputs of which some are given once."""
+        """The compiled program; the inputs `once` have one value for all states of a call."""
         if once not in self._by_rates:
             code = lower(self.program, once) if once else self.code
             self._by_rates.setdefault(once, CompiledProgram(code, self.target))
@@ -127,13 +127,13 @@ class Kernel:
         threads: int = 1,
         **named: ArrayLike,
     ) -> Array | Any:
-        """The results for one state or many.
+        """Compute the results for one state or many.
 
         Parameters
         ----------
         *arrays : array_like
-            The inputs in order, with any leading axes, all the same. Constants may have none, and
-            then apply to all states.
+            The inputs in order, all with the same leading axes. Constants may have no leading axes,
+            and then apply to all states.
         out : array or tuple of arrays, optional
             Where to write: of the kernel's dtype, contiguous, writeable, not overlapping inputs.
         threads : int
@@ -144,19 +144,19 @@ class Kernel:
         Returns
         -------
         array or tuple of arrays
-            One array per output of the program, of the kernel's dtype, after the leading axes;
-            the array alone where there is one output.
+            One array of the kernel's dtype for each output of the program, with the leading axes
+            first; the array alone if there is one output.
         """
         is_short = threads == 1 and not self.takes_long(arrays) and type(self) is Kernel
         if is_short and self.compiled().connect(self, self._convert_and_call):
             connected: Any = self
-            return connected(*arrays, out=out, **named)  # calls come here no more
+            return connected(*arrays, out=out, **named)  # later calls run the compiled entry
         return self._convert_and_call(*arrays, out=out, threads=threads, **named)
 
     def _convert_and_call(
         self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any
     ) -> Array | Any:
-        """Fallback of the compiled entry, which it tries once more with converted arrays."""
+        """Fallback of the compiled entry: convert the arrays, and try the entry once more."""
         if named:
             arrays = in_order(self.program, arrays, named)
         if library := library_of(arrays, out):
@@ -172,7 +172,7 @@ class Kernel:
         return self.evaluate(*arrays, out=out, threads=threads)
 
     def evaluate(self, *arrays: ArrayLike, out: Any = None, threads: int = 1) -> Any:
-        """Evaluate the kernel without the compiled entry: long batches, and what it refuses."""
+        """Evaluate long batches, and arguments that the compiled entry does not take."""
         count = integer(threads, "threads", low=1)
         self.program.check_number(arrays)
         described = self.program.inputs
@@ -185,14 +185,14 @@ class Kernel:
         return return_value(results, self.program.single, self.program.names)
 
     def array(self, name: str, x: ArrayLike) -> Array:
-        """An argument as an array of the kernel's dtype; DataError with its name if it is none."""
+        """x as an array of the kernel's dtype; raises DataError if x is not numeric."""
         try:
             return as_array(x, self.target.dtype)
         except (TypeError, ValueError) as error:
             raise DataError(f"{name} is not an array of numbers: {error}") from None
 
     def _results(self, shapes: list[Shape], out: Any, inputs: list[Array]) -> list[Array]:
-        """New arrays for the results, or those of `out` if they can be written to."""
+        """The arrays to write results to: those of `out` after checks, or new ones."""
         if out is None:
             return [np.empty(shape, self.dtype) for shape in shapes]
         results = list(out) if isinstance(out, tuple | list) else [out]
@@ -216,7 +216,7 @@ class Kernel:
 
 
 def in_order(program: Program, arrays: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The inputs of a program in order, the last of them given by name."""
+    """The arguments of a program in order, from those by position and those by name."""
     names = list(program.inputs)
     for name in named:
         if name not in names:

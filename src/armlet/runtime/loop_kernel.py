@@ -20,14 +20,14 @@ from armlet.runtime.python_call import address
 from armlet.runtime.threads import parallel_for
 
 BLOCK = 2**23
-"""How many operations are done before Ctrl-C is looked for."""
+"""The number of operations between two checks for Ctrl-C."""
 
 
 class LoopKernel:
-    """A loop as machine code: one run as scalar code, many with one run per vector lane.
+    """A loop as machine code: scalar code for one run, one run per vector lane for many.
 
-    The bits of a run do not depend on how many there are, nor on threads.
-    A target sets the dtype; by default it has all features of this machine.
+    The results of a run are the same to the last bit for any number of runs and threads.
+    `target` overrides `dtype`; by default it has all features of this machine.
     """
 
     def __init__(self, loop: Loop, dtype: str = "float64", target: Target | None = None) -> None:
@@ -39,7 +39,7 @@ class LoopKernel:
 
     @cached_property
     def code(self) -> Lowered:
-        """The operations of one step, those first that do not change with the steps."""
+        """The operations of one step, beginning with those that are the same in all steps."""
         inputs, carried = self.loop.body.inputs, self.loop.carried.values()
         fixed = [name for name, x in inputs.items() if x.rate in ("run", "once")]
         return lower(self.loop.body, [name for name in fixed if name not in carried])
@@ -60,7 +60,7 @@ class LoopKernel:
         threads: int = 1,
         advance: Callable[[float], None] = lambda _: None,
     ) -> tuple[Array, ...]:
-        """The outputs of all runs, the recorded ones with a row for `every` so many steps.
+        """Run the loop and return its outputs; recorded ones have a row per `every` steps.
 
         `advance` is called every few milliseconds with the share of the steps that is done.
         """
@@ -80,7 +80,7 @@ class LoopKernel:
         ]
 
     def outputs(self, results: Sequence[Array]) -> tuple[Array, ...]:
-        """The outputs of the loop in their order, from what `run_blocks` has written."""
+        """The outputs of the loop in their order, from the arrays that `run_blocks` has written."""
         return tuple(results[k] for k in self._order)
 
     def run_blocks(
@@ -94,8 +94,8 @@ class LoopKernel:
     ) -> Iterator[int]:
         """Do the steps in blocks of a few milliseconds; yield how many are done after each block.
 
-        What is carried from one block to the next goes through memory: what was written is read,
-        and written to what was read.
+        Carried values go from block to block in memory: a block reads the arrays that the last one
+        wrote, and writes to those that the last one read.
         """
         names = [*self.loop.body.inputs]
         inputs = [
@@ -105,7 +105,7 @@ class LoopKernel:
         if not runs:
             return
         carried = [(place, names.index(name)) for place, name in self.loop.carried.items()]
-        for _, k in carried:  # the caller's arrays are left as they are
+        for _, k in carried:  # the caller's arrays must not change
             inputs[k] = inputs[k].copy()
         size = max(1, BLOCK // max(1, self.loop.stages * len(self.code.operations)))
         for start in steps[::size]:
@@ -124,7 +124,7 @@ class LoopKernel:
         steps: tuple[int, int, int],
         threads: int,
     ) -> None:
-        """Do some steps of all runs: the first, how many, and how many a row stands for."""
+        """Do some steps of all runs; `steps` is the first step, their number and steps per row."""
         lanes = self.target.lanes if runs >= self.target.lanes else 1
         function, _ = self._function(lanes)
         pointers = [address(array) for array in (*inputs, *results)]
@@ -135,7 +135,7 @@ class LoopKernel:
         parallel_for(rows, runs, lanes, threads, grain=lanes)
 
     def _function(self, lanes: int) -> tuple[Any, Code]:
-        """The function for so many runs side by side, and its code, which must live as long."""
+        """The function for `lanes` runs at once, and its code, which must live as long as it."""
         if lanes not in self._functions:
             text = loop_function(self.loop, self.code, self.target, lanes)
             code = compile_ir(module(self.target, text), "loop")
@@ -145,7 +145,7 @@ class LoopKernel:
         return self._functions[lanes]
 
     def _array(self, x: Input, value: Any, runs: int, steps: int) -> Array:
-        """An input as an array of its dtype and shape; DataError with its name if it is none."""
+        """The array of an input in the kernel's dtype; raises DataError if its shape is wrong."""
         array = np.asarray(value, self.dtype, order="C")
         if self.loop.period is not None and x.rate in ("state", "step"):
             steps = self.loop.period
@@ -156,9 +156,9 @@ class LoopKernel:
 
 
 def _with_separate_records(loop: Loop) -> tuple[Loop, list[int]]:
-    """The loop with one more output for each that is both carried and recorded.
+    """The loop with a further output for each output that is both carried and recorded.
 
-    The second value is the place in it of each output of the given loop.
+    The second value has the index in this loop of each output of `loop`.
     """
     body = loop.body
     both = [k for k in loop.recorded if k in loop.carried]

@@ -1,4 +1,4 @@
-"""Compiled entries that Python calls: built-in functions, and kernels by vectorcall."""
+"""Calls from Python to compiled entries: built-in functions, and kernels by vectorcall."""
 
 import ctypes
 import functools
@@ -47,7 +47,7 @@ Member = structure(name=TEXT, kind=INT, offset=ctypes.c_ssize_t, flags=INT, doc=
 
 @functools.cache
 def reads_arrays() -> bool:
-    """Whether arrays lie in memory as compiled entries expect, in this Python and NumPy."""
+    """Whether this Python and NumPy lay out arrays in memory as compiled entries expect."""
     array = np.zeros((2, 3))
     fields = ArrayObject.from_address(id(array))
     return (
@@ -72,7 +72,7 @@ def address(array: Any) -> int:
 
 
 class Callee(tuple[Any, ...]):
-    """The tuple that a compiled entry has as self, laid out by `codegen.entry.objects.PLACES`."""
+    """The `self` of a compiled entry: a tuple laid out by `codegen.entry.objects.PLACES`."""
 
     __slots__ = ()
 
@@ -86,13 +86,13 @@ class Callee(tuple[Any, ...]):
         code: Code,
         results: type[tuple[Any, ...]] = tuple,
     ) -> "Callee":
-        """The tuple for an entry, which also keeps its code alive."""
+        """The tuple for an entry; it keeps the code of the entry alive."""
         names = (*inputs, "out", *([option] if option else []))
         interned = tuple(map(sys.intern, names))
         return cls((fallback, interned, entries, [None] * SPARES, ("out",), results, code))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The robot or kernel, since CPython pickles an entry as getattr(self, its name)."""
+        """Pickle the robot or kernel: CPython pickles an entry as getattr(self, its name)."""
         return _itself, (self[0].__self__,)
 
 
@@ -101,13 +101,13 @@ def _itself(x: Any) -> Any:
 
 
 SHARED_CODE: dict[str, Code] = {}
-"""The code that the entries of all kernels of a dtype call, once they can find it."""
+"""The functions that all entries of a dtype call, by dtype, once LLVM has their symbols."""
 NEVER_FREED: list[Code] = []
-"""All such code: threads that come at the same time each have their own; LLVM knows the last."""
+"""All code of `share`: threads that call it at once compile one each, and entries use any."""
 
 
 def share(dtype: str) -> None:
-    """Compile the functions that all entries of a dtype call, and tell LLVM where they are."""
+    """Compile the functions that all entries of a dtype call, and define their symbols."""
     if dtype not in SHARED_CODE:
         names = [shared_name(name, dtype) for name in SHARED]
         code = compile_ir(shared_functions(dtype), *names)
@@ -117,9 +117,9 @@ def share(dtype: str) -> None:
 
 
 def fast_call(code: Code, name: str, callee: Callee, doc: str) -> Callable[..., Any]:
-    """The entry in compiled code as a built-in function of Python, which keeps the code.
+    """The entry of `code` as a built-in function of Python, which keeps the code alive.
 
-    Its module is a string, which PyTorch's compiler reads.
+    Its `__module__` is a string, as PyTorch's compiler expects.
     """
     definition = MethodDefinition(
         name.encode(), code.addresses["entry"], FASTCALL_KEYWORDS, doc.encode()
@@ -139,7 +139,7 @@ def dispatcher_call(
     entries: dict[Any, Any],
     doc: str,
 ) -> Callable[..., Any]:
-    """A compiled function that calls the entry for the option given, and else the fallback."""
+    """A compiled function that calls the entry for the value of `option`, else `fallback`."""
     if not reads_arrays():
         return fallback
     share("float64")
@@ -148,7 +148,7 @@ def dispatcher_call(
 
 
 def join(one: Code, many: Code) -> None:
-    """Let the entry in the code for one state use the code for rows, which it keeps alive."""
+    """Let the entry in `one` call the code `many` for rows of states, and keep it alive."""
     one[-1] = many
     ctypes.c_void_p.from_address(one.addresses["many_states"]).value = many.addresses["many"]
 
@@ -163,9 +163,9 @@ SUBCLASSABLE, VECTORCALL, DEFAULT = 1 << 10, 1 << 11, 1 << 18
 def vectorcalled(cls: C) -> C:
     """A subclass whose instances can have a compiled function as their `__call__`.
 
-    A class of Python's cannot have that (PEP 590), since `__call__` is looked up with every call; a
-    type made by CPython's PyType_FromSpec can. Until an instance is given its function, and in
-    subclasses, `__call__` is called. The class has the slot `callee`, and no other.
+    Instances of a Python class cannot have such a function (PEP 590), those of a type made by
+    CPython's PyType_FromSpec can. Instances without one, and those of subclasses, call the Python
+    method. `cls` must have the slot `callee`, and none but `__dict__` and `__weakref__` beside it.
     """
     offset = cls.__basicsize__
     members = (Member * 2)(Member(b"__vectorcalloffset__", SIGNED_SIZE, offset, READ_ONLY))
@@ -182,7 +182,7 @@ def vectorcalled(cls: C) -> C:
 
 
 def connect(thing: Any, callee: Callee, code: Code) -> bool:
-    """Make compiled code the `__call__` of a vectorcalled instance; False if it cannot be."""
+    """Make compiled code the `__call__` of a vectorcalled instance; return False on failure."""
     thing.callee = callee
     if ctypes.c_void_p.from_address(id(thing) + SLOT).value != id(callee):
         return False

@@ -1,8 +1,8 @@
-"""Threads beside the caller's: helpers that share rows of states, and threads that use LLVM.
+"""Worker threads: helpers that share the rows of a batch, and threads that call LLVM.
 
-Python raises Ctrl-C in the main thread only, between any two of its bytecodes. There it can break
-off the locks, events and executors of the standard library that are written in Python, which then
-stay locked for good. What is used here is written in C: start_new_thread, SimpleQueue and locks.
+Python raises KeyboardInterrupt in the main thread only, between any two bytecodes. It can interrupt
+locks, events and executors of the standard library that are written in Python, and leave them
+locked for good. This module uses only those written in C: start_new_thread, SimpleQueue and locks.
 """
 
 import atexit
@@ -21,11 +21,11 @@ from typing import Any, TypeVar, cast
 T = TypeVar("T")
 Job = Callable[[], None]
 POLL = 0.2
-"""Seconds that a wait lasts before Ctrl-C is looked for."""
+"""Seconds of a wait between two checks for Ctrl-C."""
 
 
 class Workers:
-    """At most so many threads that do jobs of a queue, started when needed and never ended."""
+    """At most `most` threads that do the jobs of a queue, started when needed and never ended."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -34,7 +34,7 @@ class Workers:
             os.register_at_fork(after_in_child=self._reset)
 
     def _reset(self) -> None:
-        """Forget the threads, which a forked process does not have."""
+        """Reset the queue and the list of threads: a forked process inherits no threads."""
         self.jobs: SimpleQueue[Job] = SimpleQueue()
         self.idents: list[int] = []
         self.growing = allocate_lock()
@@ -45,18 +45,18 @@ class Workers:
             while len(self.idents) < min(count, self.most):
                 try:
                     self.idents.append(start_new_thread(_work, (self.jobs,)))
-                except RuntimeError:  # the system gives no more, or Python is about to exit
+                except RuntimeError:  # no more threads are allowed, or Python is about to exit
                     break
             return len(self.idents)
 
 
 def _work(jobs: SimpleQueue[Job]) -> None:
     while True:
-        jobs.get()()  # no name keeps a job, and the arrays it holds, while the next is awaited
+        jobs.get()()  # no variable keeps a finished job and its arrays alive during the wait
 
 
 def wait_for(queue: SimpleQueue[T]) -> T:
-    """The next item of a queue; the wait can be interrupted whichever thread gets the signal."""
+    """Return the next item of a queue; Ctrl-C ends the wait, whichever thread gets the signal."""
     while True:
         with suppress(Empty):
             return queue.get(timeout=POLL)
@@ -65,17 +65,17 @@ def wait_for(queue: SimpleQueue[T]) -> T:
 # ------------------------------------------------------------------ rows of states
 
 HELPERS = Workers((os.cpu_count() or 1) - 1)
-"""The threads that help with rows: with the caller's, one per core."""
+"""The helper threads: together with the caller's thread, one per core."""
 
 
 def parallel_for(
     work: Callable[[int, int], None], count: int, step: int, threads: int = 1, grain: int = 1
 ) -> None:
-    """Do work(start, stop) on all rows, in blocks of at most `step`, each by the next free thread.
+    """Call work(start, stop) on blocks of at most `step` rows, each in the next free thread.
 
-    Every block but the last has a multiple of `grain` rows, as `step` must be.
-    Interrupted, it waits for the blocks in hand, so that nothing is written after it has returned.
-    A second interrupt ends that wait: `work` must keep alive what it writes to.
+    Every block but the last has a multiple of `grain` rows; `step` must be such a multiple. After
+    an interrupt it waits for the running blocks, so that nothing is written after it returns. A
+    second interrupt ends this wait: `work` must keep the arrays alive that it writes to.
     """
     threads = min(int(threads), HELPERS.most + 1)
     if threads == 1 or count < 2 * threads:
@@ -94,7 +94,7 @@ def parallel_for(
 
 
 class _Loop:
-    """The blocks of a loop over rows, those that are left, and who is at work on them."""
+    """A loop over rows: the blocks not yet begun, and the helper threads at work on others."""
 
     def __init__(self, work: Callable[[int, int], None], count: int, step: int) -> None:
         self.work, self.count, self.step = work, count, step
@@ -110,7 +110,7 @@ class _Loop:
             self.work(start, min(start + self.step, self.count))
 
     def help(self) -> None:
-        """Do blocks in a helper thread, which is counted before it takes the first."""
+        """Do blocks in a helper thread, which is counted before it takes its first block."""
         self.begun.append(None)
         try:
             self.run()
@@ -120,7 +120,7 @@ class _Loop:
         self.wake.put(None)
 
     def stop(self) -> None:
-        """Hand out no more blocks, and wait for the helpers; one that begins now finds none."""
+        """Hand out no more blocks, and wait for the helpers; one that begins later gets none."""
         deque(self.starts, maxlen=0)
         while len(self.ended) < len(self.begun):
             wait_for(self.wake)
@@ -130,16 +130,16 @@ class _Loop:
 
 
 class LlvmThread(Workers):
-    """A thread for LLVM: never interrupted; no process forks or exits during its jobs.
+    """A thread that calls LLVM; the process neither forks nor exits during its jobs.
 
-    Ctrl-C is not raised in it, so it can neither interrupt LLVM and llvmlite nor be lost in one of
-    llvmlite's finalizers, and it reaches the caller at once.
+    Since Python raises Ctrl-C in the main thread only, Ctrl-C cannot interrupt LLVM and llvmlite or
+    be lost in a finalizer of llvmlite, and it reaches the caller at once.
     """
 
     def __init__(self) -> None:
         super().__init__(1)
         self.working = RLock()
-        """Held while LLVM works, so that no process is forked in the middle of that."""
+        """Held by a running job and by a fork, so that the process is not forked during a job."""
         self.closed = False
         if hasattr(os, "register_at_fork"):
             after = self._after_fork
@@ -148,10 +148,10 @@ class LlvmThread(Workers):
             )
 
     def call(self, function: Callable[..., T], *args: Any) -> T:
-        """The result of a function that uses LLVM, called in this thread.
+        """Call a function that uses LLVM in this thread, and return its result.
 
-        An interrupted caller leaves the thread to finish on its own. Where it cannot take the call,
-        since it is closed, Python exits or it is the caller, the caller does it.
+        The job goes on if the caller is interrupted. The function runs in the caller's own thread
+        if this one is closed, cannot be started or is the caller, or if Python exits.
         """
         if self.closed or sys.is_finalizing() or get_ident() in self.idents or not self.start(1):
             with self.working:
@@ -174,7 +174,7 @@ class LlvmThread(Workers):
             answer.put((None, error))
 
     def begin(self, job: Job) -> bool:
-        """Queue a job that reports its own result; False where the thread can take none."""
+        """Queue a job that reports its own result; return False if the thread takes no jobs."""
         if self.closed or not self.start(1):
             return False
         self.jobs.put(partial(self._after_forks, job))
@@ -190,7 +190,7 @@ class LlvmThread(Workers):
     def close(self) -> None:
         """Drop queued jobs and wait for the running one; later calls run in the caller's thread.
 
-        The lock stays taken, so that no other thread uses LLVM from here on.
+        `working` stays locked, so that no other thread uses LLVM afterwards.
         """
         self.closed = True
         with suppress(Empty):
@@ -199,7 +199,7 @@ class LlvmThread(Workers):
         self.working.acquire()
 
     def _after_fork(self) -> None:
-        """Release LLVM after a fork; repeat an interrupt of the wait, which Python drops."""
+        """Release LLVM after a fork; repeat a Ctrl-C in the wait, since fork hooks drop errors."""
         try:
             self.working.release()
         except RuntimeError:
@@ -207,10 +207,10 @@ class LlvmThread(Workers):
 
 
 FORKS: list[None] = []
-"""Has an entry while a process waits for the threads to be forked."""
+"""Has an entry while a fork of the process waits for the jobs of the LLVM threads."""
 LLVM_THREADS = [LlvmThread() for _ in range(min(os.cpu_count() or 1, 8))]
-"""The first does everything but what `map_unordered` shares out."""
-if hasattr(os, "register_at_fork"):  # last, so that it is called before the others
+"""The first thread takes all jobs but those of `map_unordered`, which all threads share."""
+if hasattr(os, "register_at_fork"):  # registered last, to be called before the other hooks
     os.register_at_fork(
         before=partial(FORKS.append, None), after_in_parent=FORKS.pop, after_in_child=FORKS.clear
     )
@@ -219,7 +219,7 @@ if hasattr(os, "register_at_fork"):  # last, so that it is called before the oth
 def map_unordered(function: Callable[[int], T], count: int) -> Iterator[tuple[int, T]]:
     """Yield (k, function(k)) in completion order, computed by all LLVM threads.
 
-    Calls of others come in between. Interrupted, it begins no more of them.
+    Jobs of other callers may run in between. After an interrupt no further call begins.
     """
     numbers = iter(range(count))
     answers: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
@@ -252,7 +252,7 @@ def map_unordered(function: Callable[[int], T], count: int) -> Iterator[tuple[in
 
 @atexit.register
 def _close_at_exit() -> None:
-    """Wait for LLVM before exit, since it would crash; Ctrl-C ends the process."""
+    """Wait for LLVM, which would crash during the exit; Ctrl-C ends the process at once."""
     try:
         for thread in LLVM_THREADS:
             thread.close()

@@ -1,1 +1,1 @@
-"""From a request to its cheapest program, for one quantity or several."""
+"""The search for the cheapest program of one quantity or of several."""

@@ -25,46 +25,46 @@ WEIGHTS: dict[str, Mapping[str, float]] = {
     "multiplications": {"mul": 1.0, "div": 1.0, "add": 1e-3, "sub": 1e-3},
     "additions": {"mul": 1e-3, "div": 1e-3, "add": 1.0, "sub": 1.0},
 }
-"""What may be minimized, by name."""
+"""The weights of operations in the cost, by the objective `minimize`."""
 LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 14, "sqrt": 20}
-"""Cycles until the result of an operation can be used, on processors of today."""
+"""The latencies of operations in cycles, on current processors."""
 RATE = 2.5
-"""How many operations start in a cycle, fused ones counted as two."""
+"""The number of operations that start in a cycle; a fused multiply-add counts as two."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How far a search goes. `benchmarks/search.py` prints what each of these numbers costs."""
+    """The limits of a search; `benchmarks/search.py` prints the effect of each number."""
 
     slack: float = 1.25
-    """By what factor a formulation with fewer operations may take more cycles, as estimated, than
-    the fastest one."""
+    """Formulations that take more estimated cycles than this factor times those of the fastest one
+    are left out."""
     trials: int = 12
-    """How many origins and how many units are tried at most, those next to the base first."""
+    """The most frame origins, and the most units of length, to try, from the base outwards."""
     shortest_unit: float = 1e-4
-    """How short a unit may be beside the longest length: masses go with its square."""
+    """The shortest unit of length relative to the longest length; masses scale with its square."""
     orders: tuple[tuple[str, ...], ...] = (
         ORDER,
         (*(name for name in ORDER if name != "constants"), "constants"),
     )
     """The orders of the passes of simplification that are tried."""
     short: int = 300
-    """Operations up to which every formulation is rearranged and simplified, and in every order; of
-    longer programs the first is rearranged, and the cheapest simplified in the first order."""
+    """If the first program has at most so many operations, all formulations are rearranged and
+    simplified. Programs with more operations are simplified in the first of the orders only."""
     long: int = 10_000
     """Operations above which a program is neither rearranged nor simplified."""
     joints: int = 16
-    """Joints above which that holds of all programs whose search is not quick: it would take
-    seconds to minutes, and gain 1 to 4 %."""
+    """Joints above which `QUICK` replaces `long`: a search up to `long` takes seconds to
+    minutes and gains 1 to 4 %."""
     path: int = 8
-    """Joints one after the other above which such robots have no use for formulations whose
-    operations grow with a higher power than those of others."""
+    """Joints in a chain above which a robot with more than `joints` joints tries only the
+    formulations whose operations grow with the lowest power of the number of joints."""
     seconds: float = 30.0
-    """Processor time after which the best program found so far is used.
+    """Processor time in s after which the search returns the best program so far.
 
-    Processor time, so that what is found does not depend on what else the machine does. The most
-    expensive programs of six-axis arms take some ten seconds. A search that was cut short is
-    cached too, since the next one would be cut short at the same place.
+    In processor time the result does not depend on the load of the machine. The most expensive
+    programs of six-axis arms take some ten seconds. A search that was cut short is cached too,
+    since the next one would be cut short at the same place.
     """
 
     def longest(self, request: Request) -> int:
@@ -74,7 +74,7 @@ class Effort:
 
 EFFORT = Effort()
 QUICK = 1000
-"""Operations of a program whose search takes a second at most, so that no progress is shown."""
+"""The most operations of a program whose search takes up to a second and shows no progress."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class SearchResult:
     arrangement: Arrangement
     steps: tuple[Step, ...]
     complete: bool = True
-    """Whether the search came to its end; else it ran out of time."""
+    """Whether the search ended before its time limit."""
 
 
 def cheapest_program(request: Request, minimize: str = "operations") -> SearchResult:
@@ -116,7 +116,7 @@ def cached_search(key: str | None, find: Callable[[], SearchResult]) -> SearchRe
 
 
 def _best(request: Request, minimize: str) -> SearchResult:
-    """The cheapest program by a weight, of those found by it and by the number of operations."""
+    """Search by `minimize` and by operations; return the cheaper result by `minimize`."""
     weight = WEIGHTS[minimize]
     result = search(request, weight)
     if weight is M_PLUS_A:
@@ -131,10 +131,10 @@ def search(
 ) -> SearchResult:
     """The cheapest program for a request.
 
-    The formulations that contend are ranked by their counts in canonical frames. The first is
-    traced with origins moved back along their axes and in other units of length, as far as that
-    gains, the others in the same arrangement; the cheapest of these programs is simplified. Short
-    programs are all rearranged and simplified.
+    Formulations are ranked by their counts in canonical frames. The first is rearranged: origins
+    move back along their axes and the unit of length changes, wherever that lowers the cost. The
+    others are traced in the resulting arrangement, and the cheapest of these programs is
+    simplified. If the first program is short, all are rearranged and simplified.
     """
     effort = effort or EFFORT
     task = Task(request, weight, effort, thread_time() + effort.seconds)
@@ -155,7 +155,7 @@ def search(
 
 @dataclass(frozen=True)
 class Task:
-    """What is searched for, how programs are compared, and how far the search goes."""
+    """A search: its request, the weights by which programs are compared, and its limits."""
 
     request: Request
     weight: Mapping[str, float]
@@ -175,8 +175,8 @@ class Task:
 def rank(task: Task) -> "list[Candidate]":
     """The formulations with the fewest operations in canonical frames.
 
-    Those that are much slower than the fastest are left out. Of equal ones the first in the table
-    is first.
+    Formulations that are much slower than the fastest are left out. Equal ones keep the order of
+    the table.
     """
     request, effort = task.request, task.effort
     table = FORMULATIONS[request.name]
@@ -205,11 +205,11 @@ def _power(entry: Formulation) -> int:
 
 
 class Candidate:
-    """A formulation, and the cheapest program found by it so far."""
+    """A formulation, and the cheapest program of this formulation so far."""
 
     def __init__(self, task: Task, name: str) -> None:
         self.task, self.name, self.arrangement = task, name, CANONICAL
-        self.program = task.request.program(name)  # raises if it does not take the request
+        self.program = task.request.program(name)  # raises if the request is invalid
         self.steps = [Step(name, self.program.count())]
         self.lumps = task.request.lumps(FORMULATIONS[task.request.name][name])
 
@@ -224,7 +224,7 @@ class Candidate:
         return self.length > self.task.effort.longest(self.task.request)
 
     def rearrange(self) -> None:
-        """Try origins moved back along their axes, then other units, and keep what gains."""
+        """Move origins back along their axes, then change the unit, where that lowers the cost."""
         if not self.lumps or self.is_long:
             return
         task = self.task
@@ -239,7 +239,7 @@ class Candidate:
             self._try("units", self.arrangement._replace(unit=unit))
 
     def adopt(self, arrangement: Arrangement) -> None:
-        """Try the frames and units that another formulation gained by."""
+        """Try the frames and units that lowered the cost of another formulation."""
         if self.lumps and arrangement != self.arrangement and not self.task.is_over():
             self._try("frames and units", arrangement)
 
@@ -250,7 +250,7 @@ class Candidate:
             self._add_step(step, program.count())
 
     def simplify(self) -> SearchResult:
-        """The program simplified; a short one by the passes in every order."""
+        """Simplify the program, a short one in every order of the passes; return the result."""
         program, task = self.program, self.task
         if not self.is_long:
             orders = task.effort.orders
@@ -272,7 +272,7 @@ class Candidate:
 
 
 def cycles(program: Program) -> float:
-    """The least number of cycles for one state: by its longest chain, or by all its operations."""
+    """A lower bound of the cycles for one state, from the longest chain and all operations."""
     done: dict[int, int] = {}
     for i, op, args in program.nodes:
         before = max((done[a.index] for a in args if isinstance(a, Traced)), default=0)
@@ -306,11 +306,11 @@ READ_BY_SEARCH = (
     "graph",
     "search",
 )
-"""The sources that decide which program is found; a robot's file is in the robot's numbers."""
+"""The sources that decide which program is found; of a robot the data decide, not the file."""
 
 
 def search_key(request: Request, minimize: str) -> str | None:
-    """The name of a search in the cache; None if it reads code that is not armlet's own."""
+    """The name of a search in the cache; None if it uses formulations that are not built in."""
     if not all(entry.is_built_in for entry in request.built_on):
         return None
     return cache.key("search", minimize, SEARCH_SOURCES, repr(request.identity))
@@ -346,4 +346,4 @@ def _digest_of_sources() -> str:
 
 
 SEARCH_SOURCES = _digest_of_sources()
-"""Taken when the code is loaded: files may change under a process that runs."""
+"""A digest of the sources, taken on import: files may change while a process runs."""

@@ -1,4 +1,4 @@
-"""Several quantities in one program: what they share is computed once.
+"""Several quantities in one program, which computes common operations once.
 
 Quantities are recorded as calls, alone or within a user function. The search then chooses a
 formulation and an arrangement for each of them, so that the whole takes the fewest operations.
@@ -50,7 +50,7 @@ Choice = tuple[str, Arrangement]
 
 @dataclass(frozen=True, eq=False)
 class Composition:
-    """Arrays made of the results of quantities."""
+    """Arrays computed from the results of quantities, which are recorded as calls."""
 
     name: str
     inputs: Mapping[str, Input]
@@ -59,11 +59,11 @@ class Composition:
     single: bool = False
     names: Names | None = None
     programs: dict[Any, Program] = field(default_factory=dict)
-    """Programs of calls, traced once: by the number of the call and the choice."""
+    """The traced programs of the calls, by the index of the call and its choice."""
 
     @property
     def requests(self) -> list[Request]:
-        """What each call computes."""
+        """The request of each call."""
         return [call.callee for call in self.recording.calls]
 
     @cached_property
@@ -75,12 +75,12 @@ class Composition:
         return repr((json.dumps(outer.to_dict()), shapes, [r.identity for r in self.requests]))
 
     def program(self, programs: Sequence[Program]) -> Program:
-        """The program in which call k is computed by the k-th of the programs."""
+        """The program in which call k is computed by programs[k]."""
         outputs = self.recording.inline_calls(self.outputs, programs)
         return program(self.name, self.inputs, outputs, self.single, self.names)
 
     def trace(self, choices: Sequence[Choice]) -> Program:
-        """The program in which each call is traced by its choice, nothing simplified."""
+        """The program in which call k is traced by choices[k], without simplification."""
         for k, choice in enumerate(choices):
             if (k, choice) not in self.programs:
                 self.programs[k, choice] = self.requests[k].program(*choice)
@@ -88,7 +88,7 @@ class Composition:
 
 
 def cheapest_composition(composition: Composition, minimize: str = "operations") -> SearchResult:
-    """The cheapest program for quantities together, searched for once and then cached on disk."""
+    """The cheapest program of a composition, searched for once and then cached on disk."""
     one_of(minimize, "minimize", WEIGHTS)
     key = None
     if all(search_key(request, minimize) for request in composition.requests):
@@ -99,8 +99,8 @@ def cheapest_composition(composition: Composition, minimize: str = "operations")
 def _search(composition: Composition, minimize: str) -> SearchResult:
     """The cheaper of two programs, both simplified as a whole.
 
-    One joins the cheapest programs of the quantities. For the other they are traced again, by
-    formulations and in arrangements that leave most to share.
+    One program joins the cheapest programs of the quantities. For the other all quantities are
+    traced again, by the formulations and arrangements that make the whole cheapest.
     """
     weight, deadline = WEIGHTS[minimize], thread_time() + EFFORT.seconds
     tasks = [Task(request, weight, EFFORT, deadline) for request in composition.requests]
@@ -133,9 +133,9 @@ def _search(composition: Composition, minimize: str) -> SearchResult:
 
 
 def _trials(tasks: Sequence[Task], choices: Sequence[Choice]) -> Iterator[list[Choice | None]]:
-    """Other choices for some of the quantities: another's arrangement, another formulation.
+    """Yield other choices for some quantities: the arrangement of another, or a formulation.
 
-    Two quantities are traced in the same arrangement only if both are of one robot.
+    None keeps a choice. Quantities have the same arrangement only if they are of one robot.
     """
     requests = [task.request for task in tasks]
     for request, (_, arrangement) in zip(requests, choices, strict=True):
@@ -170,10 +170,10 @@ def _result(
 
 
 def record(graph: Graph, request: Request, arrays: Sequence[Array]) -> Any:
-    """The results of a quantity for traced arrays, an array or a tuple of arrays.
+    """Record a quantity on traced arrays; return its result, an array or a tuple of arrays.
 
-    In a recording they are left to be computed later, in whatever way is cheapest by then; in any
-    other graph they are those of the cheapest program. Leading axes are gone through one by one.
+    A `Recording` gets a call, for which the search chooses a program later; any other graph gets
+    the operations of the cheapest program. Arrays with leading axes are recorded state by state.
     """
     program = cheapest_program(request).program
     leading, _ = leading_axes(request.inputs, [array.shape for array in arrays])
@@ -232,7 +232,7 @@ def compose_quantities(
 def _labelled(
     names: Sequence[str], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """The fields of the results: label, quantity, and the options that this quantity takes."""
+    """Yield the label, the name and the options of each quantity, once for each frame."""
     for name in names:
         if names.count(name) > 1:
             raise ArmletError(f"{name} is given {names.count(name)} times: expected once")

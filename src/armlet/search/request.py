@@ -1,4 +1,4 @@
-"""From a robot to a program: a request is checked, and traced by a formulation."""
+"""Requests for quantities of robots: checks, and the program of a formulation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ CANONICAL = Arrangement()
 
 @dataclass(frozen=True)
 class Request:
-    """A quantity of a robot to be computed, by any formulation."""
+    """A quantity of a robot with its options, which any formulation may compute."""
 
     robot: RobotModel
     name: str
@@ -54,7 +54,7 @@ class Request:
 
     @property
     def inputs(self) -> list[Input]:
-        """The arguments of the program: those of a state, and constants."""
+        """The arguments of the program: state, wrench, and groups of constants."""
         robot = self.robot
         inputs = [
             Input(name, (robot.nq if name == "q" else robot.nv,))
@@ -70,7 +70,7 @@ class Request:
         return inputs
 
     def takes(self, entry: Formulation) -> bool:
-        """Whether a formulation takes the options, and holds for the robot."""
+        """Whether a formulation takes the options, and applies to the robot."""
         try:
             self.check(entry)
         except ArmletError:
@@ -78,7 +78,7 @@ class Request:
         return True
 
     def check(self, entry: Formulation) -> None:
-        """Raise if a formulation does not take the options, or does not hold for the robot."""
+        """Raise if a formulation does not take the options, or does not apply to the robot."""
         for name in (*self.options, *(["wrench"] if self.wrench else ())):
             if name not in signature(entry.function).parameters:
                 raise ArmletError(
@@ -96,7 +96,7 @@ class Request:
         self._check_inertia()
 
     def _check_centres(self, entry: Formulation) -> None:
-        """Raise if a formulation reads centres of mass, and a body with a moment has no mass."""
+        """Raise if a formulation reads centres of mass, and a body has a moment but no mass."""
         if entry.minimal or not self.quantity.minimal or self.constants["inertia"] != "fixed":
             return
         for link, (m, c, _) in zip(self.robot.links, self.robot.bodies, strict=True):
@@ -108,7 +108,7 @@ class Request:
                 )
 
     def _check_inertia(self) -> None:
-        """Raise if the inertia matrix is inverted, known in numbers, and singular."""
+        """Raise if the quantity inverts the inertia matrix, which is numeric and singular."""
         robot = self.robot
         late = any(
             self.constants[group] == "argument" for group in ("geometry", "inertia", "drive")
@@ -130,7 +130,7 @@ class Request:
         return [FORMULATIONS[key][x] for key, x in self.options.items() if key in FORMULATIONS]
 
     def lumps(self, entry: Formulation) -> bool:
-        """Whether inertias may be lumped first, and so may sit in any frame."""
+        """Whether inertias may be lumped first, which also allows other frames and units."""
         takes = all(used.minimal for used in (entry, *self.built_on))
         return self.minimal and self.quantity.minimal and takes
 
@@ -178,7 +178,7 @@ def make_request(
     minimal: bool,
     options: Mapping[str, Any],
 ) -> Request:
-    """The request for a quantity of a robot; raises if it makes no sense."""
+    """The request for a quantity of a robot; raises if the request is invalid."""
     quantity = QUANTITIES[one_of(name, "quantity", QUANTITIES)]
     options = {key: value for key, value in options.items() if value not in (None, False)}
     for option, value in options.items():

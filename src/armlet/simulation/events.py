@@ -27,7 +27,7 @@ class HeldArguments:
     steps: int
 
     def at(self, function: Function, state: Mapping[str, Array]) -> list[Array]:
-        """The arguments of a function at the rows of a state, one of which is the time."""
+        """The arguments of a function at the rows of `state`, which includes the time t."""
         values = dict(state)
         for name, shape in argument_shapes(function, state, self.arguments).items():
             value = validation.array(self.arguments[name], name, finite=False)
@@ -37,14 +37,14 @@ class HeldArguments:
 
 
 def held_rows(value: Array, shape: tuple[int, ...], t: Array, dt: float, steps: int) -> Array:
-    """A value at each of some times: one for all, or the row that is held in the step of each."""
+    """A value at times t: the same at all times, or the row held in the step of each time."""
     if value.shape == shape:
         return np.broadcast_to(value, (len(t), *shape))
     return value[np.minimum(step_at(t, dt), steps - 1)]
 
 
 def step_at(t: Array, dt: float) -> NDArray[np.int64]:
-    """The number of the step that begins at a time, or last began before it."""
+    """The index of the step that contains each time; a step contains its start, not its end."""
     return (t / dt + 1e-6).astype(np.int64)
 
 
@@ -58,9 +58,9 @@ class Event:
         It returns a number: an `armlet.function` of q, qd, t and further arguments, or a Python
         function of t, q and qd.
     direction : {0, 1, -1}
-        1 if only rising numbers count, -1 if only falling ones do, 0 for both.
+        1 for zeros at which the function rises, -1 for those at which it falls, 0 for both.
     ends : bool
-        Whether the simulation ends there.
+        Whether the event ends the simulation.
     name : str
         By default the name of the function.
 
@@ -89,11 +89,11 @@ class Event:
             )
 
     def values(self, t: Array, q: Array, qd: Array, held: HeldArguments) -> Array:
-        """The numbers at rows of a trajectory."""
+        """The values of the function at rows of a trajectory."""
         function = self.function
         if isinstance(function, Function):
             values = np.asarray(function(*held.at(function, {"t": t, "q": q, "qd": qd})))
-        else:  # which may write to its arrays
+        else:  # a Python function may write to its arrays
             rows = zip(t.tolist(), q.copy(), qd.copy(), strict=True)
             numbers = [function(*row) for row in rows]
             values = validation.array(numbers, f"event {self.name!r}", finite=False)
@@ -112,7 +112,7 @@ class Event:
 def find_events(
     events: Sequence[Event], trajectory: Trajectory, held: HeldArguments
 ) -> tuple[list[Occurrence], bool]:
-    """Find the events in the order of time; return whether the last one ends the simulation."""
+    """The events in the order of time, and whether the last one ends the simulation."""
     crossings = []
     for event in events:
         for t in _crossings(event, trajectory, held):
@@ -128,8 +128,8 @@ def find_events(
 
 
 def _crossings(event: Event, trajectory: Trajectory, held: HeldArguments) -> Iterator[float]:
-    """The times at which an event happens: where its sign differs from one row to the next."""
-    from scipy.optimize import brentq  # which takes as long to load as all of armlet
+    """Yield the times of an event: its function changes sign from one row to the next."""
+    from scipy.optimize import brentq  # takes as long to import as all of armlet
 
     t, values = trajectory.t, event.values(trajectory.t, trajectory.q, trajectory.qd, held)
     rises, falls = (

@@ -29,7 +29,7 @@ Array = Any
 Inputs = Mapping[str, Array]
 """Further inputs by name: `tau` (torques), `inertia`, and those named by `argument_input`."""
 LEAST = 1e-6
-"""The least change of a velocity, relative to the friction's, over which a mean is taken."""
+"""The least change of a velocity over which a mean is taken, relative to `Friction.velocity`."""
 
 
 # ------------------------------------------------------------------ friction
@@ -39,17 +39,17 @@ LEAST = 1e-6
 class Friction:
     """Friction in the drives, smooth enough to be simulated.
 
-    viscous q̇ + (coulomb + stribeck exp(-(q̇/w)²)) tanh(q̇/v) + offset, joint by joint, where
-    viscous, coulomb and offset are those of the robot's drives.
+    The torque of a joint is viscous q̇ + (coulomb + stribeck exp(-(q̇/w)²)) tanh(q̇/v) + offset,
+    where viscous, coulomb and offset are those of the joint's drive.
 
     Parameters
     ----------
     velocity : float
         v, rad/s or m/s: at three times this velocity Coulomb friction is complete.
     stribeck : float or tuple of floats
-        By how much friction is larger at rest than in motion (torque or force).
+        The friction near rest in excess of Coulomb friction (torque or force).
     stribeck_velocity : float
-        w, the velocity at which that has fallen to a third.
+        w, rad/s or m/s: the velocity at which this excess has fallen to a third.
     """
 
     velocity: float = 1e-2
@@ -81,18 +81,18 @@ class Friction:
 
 
 def friction_direction(law: Friction, v: Array) -> Array:
-    """What replaces the sign of velocities: tanh(q̇/v)."""
+    """The smooth function tanh(q̇/v) in place of the sign of velocities."""
     return math.tanh(v / law.velocity)
 
 
 def stribeck_share(law: Friction, v: Array) -> Array:
-    """The share of Stribeck's friction that is left at velocities: exp(-(q̇/w)²)."""
+    """The share of Stribeck's friction that remains at a velocity: exp(-(q̇/w)²)."""
     slow = v / law.stribeck_velocity
     return math.exp(-(slow * slow))
 
 
 def friction_torque(law: Friction, robot: RobotModel, qd: Array) -> Array:
-    """The torques that friction takes from those of the drives."""
+    """The torques of friction, to be subtracted from those of the drives."""
     torques = [
         drive_friction(drive, v, friction_direction(law, v), stribeck)
         for drive, v, stribeck in _joints(law, robot, qd)
@@ -103,11 +103,11 @@ def friction_torque(law: Friction, robot: RobotModel, qd: Array) -> Array:
 def friction_damping(
     law: Friction, robot: RobotModel, qd: Array, ahead: Array, share: float
 ) -> Array:
-    """How steeply friction rises with each velocity on the way from qd to ahead.
+    """A bound on the derivative of friction by velocity, on the way from `qd` to `ahead`.
 
-    Where a speed grows this is the derivative at qd, without the falling part of Stribeck's
-    friction; where it falls, the law becomes steeper, and this is the mean from qd to ahead.
-    Where a velocity changes its sign it is the mean from qd to rest, divided by `share`.
+    It is the viscous coefficient plus the derivative of Coulomb and Stribeck friction: at `qd` if
+    a joint speeds up; the mean from `qd` to `ahead` if the joint slows down, since this is larger;
+    the mean from `qd` to rest, divided by `share`, if the velocity changes its sign.
     """
     damping = []
     factors = robot._joint_velocities([1] * robot.nv)  # of each joint at unit velocity
@@ -125,7 +125,7 @@ def friction_damping(
 
 
 def _joints(law: Friction, robot: RobotModel, qd: Array) -> Iterator[tuple[Drive, Scalar, Scalar]]:
-    """Of each joint: its drive, its velocity, and Stribeck's friction at that velocity."""
+    """Yield the drive of each joint, its velocity, and Stribeck's friction at this velocity."""
     velocities, stribeck = robot._joint_velocities(qd), law.stribeck_at_rest(robot)
     for drive, v, at_rest in zip(robot.drives, velocities, stribeck, strict=True):
         yield drive, v, at_rest * stribeck_share(law, v) if at_rest else 0
@@ -145,7 +145,7 @@ class Stops:
     stiffness: float = 1e4
     damping: float = 1e2
     depth: float = 1e-2
-    """How deep a stop is before its damping is complete, rad or m: it sets in with the depth."""
+    """The depth in rad or m up to which damping grows from zero to its full value."""
 
     def __post_init__(self) -> None:
         validation.number(self.stiffness, "the stops' stiffness", "one in Nm/rad or N/m", above=0)
@@ -165,9 +165,9 @@ def stop_torque(stops: Stops, robot: RobotModel, q: Array, qd: Array) -> Array:
 def stop_stiffness(
     stops: Stops, robot: RobotModel, q: Array, qd: Array, ahead: Array
 ) -> tuple[Array, Array]:
-    """How steeply stops push back with each position, and brake with each velocity.
+    """Bounds on the derivatives of the torques of stops by positions and by velocities, negated.
 
-    A stop counts if a joint is in it at q or at `ahead`.
+    A stop counts if the joint is beyond the limit at `q` or at `ahead`.
     """
     K, D = [], []
     for *depths, v in zip(*_depths(robot, q), *_depths(robot, ahead), qd, strict=True):
@@ -178,7 +178,7 @@ def stop_stiffness(
 
 
 def _depths(robot: RobotModel, q: Array) -> tuple[list[Scalar], list[Scalar]]:
-    """How far joints are below their lower limits, and above their upper ones."""
+    """How far joints are below their lower limits, and how far above their upper limits."""
     limits = [joint.limits for joint in robot.coordinates]
     below = [
         math.maximum(x.lower - y, 0) if x.lower > -np.inf else 0 * y
@@ -208,7 +208,7 @@ class Plant:
     stops : bool or Stops
         Whether joints have stops at their limits.
     inertia : array_like of shape (nb, 10), optional
-        Inertial parameters in place of `robot.phi`; of a roll-out also (N, nb, 10), for each run.
+        Inertial parameters in place of `robot.phi`; for roll-outs also (N, nb, 10), one per run.
 
     Examples
     --------
@@ -232,7 +232,7 @@ class Plant:
 
 
 def single_plant(robot: Robot | Plant) -> Plant:
-    """The plant of one simulation, by default with friction; its inertias are the robot's own."""
+    """The plant of one simulation, by default with friction; `inertia` moves into the robot."""
     plant = robot if isinstance(robot, Plant) else Plant(robot)
     if plant.inertia is None:
         return plant
@@ -249,13 +249,13 @@ class Arm:
     robot: RobotModel = field(compare=False)
     torque: Function | None = None
     friction: Friction | None = None
-    """None also where the robot has no friction."""
+    """None also if the drives of the robot have no friction."""
     stops: Stops | None = None
     inputs: tuple[Input, ...] = ()
     """The further inputs, with their shapes and rates."""
 
     def quantity(self, name: str, u: Inputs, *arrays: Array) -> Array:
-        """A quantity of the robot, such as "bias", with the inertia that u has, if any."""
+        """A quantity of the robot, such as "bias", with the inertia in u if there is one."""
         inertia = [u["inertia"]] if "inertia" in u else []
         constants = {"inertia": "argument"} if inertia else {}
         arguments = [np.asarray(x, dtype=object) for x in (*arrays, *inertia)]
@@ -280,7 +280,7 @@ class Arm:
         return tau
 
     def joint_forces(self, q: Array, qd: Array) -> Array:
-        """The torques of friction and stops, each a function of its own joint's motion."""
+        """The torques of friction and stops, each a function of the motion of its joint."""
         tau = 0 * qd
         if self.friction is not None:
             tau = tau - friction_torque(self.friction, self.robot, qd)
@@ -289,9 +289,9 @@ class Arm:
     def joint_stiffness(
         self, q: Array, qd: Array, h: Any, ahead: Array, share: float
     ) -> tuple[Array, Array]:
-        """How steeply friction and stops rise with each position and velocity, never negative.
+        """Bounds K, D on the derivatives of friction and stops by q and qd, negated, in a step.
 
-        On the way from qd to `ahead` in a time h; `share` is that of `friction_damping`.
+        The step has the length h, and leads from `qd` to `ahead`; `share`: see `friction_damping`.
         """
         K = D = 0 * qd
         if self.friction is not None:
@@ -310,7 +310,7 @@ class Arm:
         return self._simplified(acceleration, t, q, qd, u)
 
     def free_force(self, t: Any, q: Array, qd: Array, u: Inputs) -> Array:
-        """The torques of drives and springs, less bias: H q̈ where nothing else acts."""
+        """The torques of drives and springs, less the bias: H q̈ without friction and stops."""
 
         def free_force(q: Array, qd: Array, t: Any, **u: Array) -> Array:
             return self.drive_forces(t, q, qd, u) - self.quantity("bias", u, q, qd)
@@ -320,10 +320,10 @@ class Arm:
     def _simplified(
         self, function: Callable[..., Array], t: Any, q: Array, qd: Array, u: Inputs
     ) -> Array:
-        """The result of a function, simplified as a whole where a torque function takes part.
+        """Evaluate a function; with a torque function, simplify its program as a whole.
 
-        It is a user function of its own then, searched for once, in which torques and dynamics
-        share their work. A search for whole steps would take several times as long, and gain 1 %.
+        The search runs once, and lets the torque function and the dynamics share operations. A
+        search for whole steps would take several times as long, and gain 1 %.
         """
         if self.torque is None:
             return function(q, qd, t, **u)
@@ -340,11 +340,11 @@ def state_inputs(robot: RobotModel) -> list[Input]:
 
 
 PREFIX = "arguments."
-"""Of inputs for arguments of user functions, which may have any name."""
+"""The prefix of inputs that are arguments of user functions, which may have any name."""
 
 
 def argument_input(name: str) -> str:
-    """The input for an argument of user functions."""
+    """The name of the input for an argument of user functions."""
     return PREFIX + name
 
 
@@ -361,7 +361,7 @@ def _vector(entries: Any) -> Array:
 
 
 class Rate(NamedTuple):
-    """The largest eigenvalue of a linear model of the arm, and what it comes from."""
+    """The largest eigenvalue of a linear model of the arm, in absolute value, and its cause."""
 
     value: float
     """In 1/s."""
@@ -374,8 +374,8 @@ class Rate(NamedTuple):
 def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
     """The rates of friction, of stops and of the other forces that depend on the state.
 
-    Each is the largest eigenvalue of H q̈ = -K q - D q̇ at a state, where K and D are derivatives of
-    the forces: of friction at rest, where it is steepest; of stops as if all joints were at theirs.
+    Each rate is the largest eigenvalue of H q̈ = -K q - D q̇ at a state, where -K and -D are the
+    derivatives of the forces: of friction at rest, where it is steepest; of stops in contact.
     """
     causes = [x for x in _derivatives(arm, q, qd, u) if np.any(x[1]) or np.any(x[2])]
     if not causes:
@@ -416,7 +416,7 @@ def cached_rates(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
 
 
 def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str, Array, Array]]:
-    """Yield each cause of forces, with their derivatives by q and by qd, negated."""
+    """Yield each cause of forces, and the derivatives of the forces by q and qd, negated."""
     robot = arm.robot
     gamma = robot._joint_velocities(np.eye(robot.nv)).T  # of joints, by those of coordinates
     none = np.zeros((robot.nv, robot.nv))

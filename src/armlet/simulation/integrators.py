@@ -1,8 +1,8 @@
 """Integrators: how a step of fixed length advances positions and velocities, on any scalar.
 
-`INTEGRATORS` has them by name. To add one is to add an entry: a Runge-Kutta or an Adams-Bashforth
-method by its coefficients, any other by a function of (arm, h, t, q, qd, u), where h is the
-length of the step, t the time, and u the further inputs of the arm, such as torques.
+To add an integrator, add an entry to `INTEGRATORS`: a Runge-Kutta or an Adams-Bashforth method by
+its coefficients, any other integrator by a function of (arm, h, t, q, qd, u), where h is the length
+of the step, t the time, and u the further inputs of the arm, such as torques.
 """
 
 import warnings
@@ -25,18 +25,18 @@ class Integrator:
     about: str
     order: int
     stability: float
-    """The largest h λ with which it is stable, where λ is the rate in 1/s at which forces act."""
+    """The largest stable h λ, with the step length h in s and the `Rate` λ of forces in 1/s."""
     step: Callable[..., tuple[Array, ...]]
-    """The new q and qd, of (arm, h, t, q, qd, u); with memory, of the old and with the new."""
+    """A function of (arm, h, t, q, qd, u), and the memory if any, to the new q, qd and memory."""
     implicit: bool = False
-    """Whether friction and stops may have any rate."""
+    """Whether steps are stable for any rate of friction and stops."""
     memory: int = 0
-    """How many vectors the step takes after u, and returns after qd, for the next step."""
+    """The number of vectors in the memory: taken after u, and returned after qd."""
     stage: Callable[..., tuple[Array, ...]] | None = None
-    """The step as a shorter function that is done for each of the `rows`: it takes STAGE_MEMORY
-    vectors and a row after u, and returns new ones."""
+    """One stage of the step, called for each of the `rows`: after u it takes STAGE_MEMORY vectors
+    and a row, and after qd it returns new vectors."""
     rows: NDArray[np.float64] | None = None
-    """Numbers for each stage, of which the last is 1 where the step ends, and otherwise 0."""
+    """The coefficients of each stage; the last is 1 in the stage that ends the step, else 0."""
 
 
 STAGE_MEMORY = 4
@@ -55,10 +55,10 @@ def runge_kutta(
 ) -> Integrator:
     """An explicit Runge-Kutta method each of whose stages depends on the one before.
 
-    Its tableau has the nodes c, the same numbers below the diagonal of A, and b in proportion to
-    the weights. A stage is an acceleration at x = q + h c v, where v is the velocity of the stage
-    before, and sums of velocities and accelerations that end the step. Numbers of its row that are
-    zero switch off what it does not do.
+    In its tableau c are the nodes, which are also the numbers below the diagonal of A, and b is
+    proportional to the weights. A stage computes the acceleration at x = q + h c v, where v is the
+    velocity of the stage before. It adds velocity and acceleration to weighted sums, with which the
+    last stage ends the step. Zeros in the row of a stage switch parts of it off.
     """
     rows = [
         (node, float(k > 0), weight, ahead, float(k == len(nodes) - 1))
@@ -88,17 +88,16 @@ def runge_kutta(
 
 
 def first_stage_memory(q: Array, qd: Array) -> list[Array]:
-    """What the first stage of a step takes as memory, and the last one leaves to the next step."""
+    """The memory of the first stage: position and velocity of the stage, and two empty sums."""
     return [q, qd, 0 * q, 0 * qd]
 
 
 def adams_bashforth(
     about: str, stability: float, coefficients: Sequence[int], divisor: int
 ) -> Integrator:
-    """An Adams-Bashforth method: derivatives at past steps, weighted by the coefficients.
+    """An Adams-Bashforth method: a weighted sum of the derivatives at this and at past steps.
 
-    It remembers them (velocities and accelerations), the latest first; the steps before there are
-    as many are done by `rk4`.
+    Its memory, past velocities and accelerations (latest first), is filled by steps of `rk4`.
     """
 
     def step(
@@ -117,8 +116,8 @@ def adams_bashforth(
 
 
 ITERATIONS = 6
-"""How often the equation of an implicit step is applied; each gains about as many digits as h is
-small against the time in which the arm turns noticeably."""
+"""The fixed-point iterations of `variational_midpoint`; each multiplies the error by about the
+ratio of h to the time in which the arm moves noticeably."""
 
 
 def variational_midpoint(
@@ -126,10 +125,10 @@ def variational_midpoint(
 ) -> tuple[Array, Array]:
     """The variational integrator of the midpoint rule.
 
-    The action of a step is h L(q + h v / 2, v). With the momentum p = H(q) qd, its stationarity is
-    H(m) v = p + h/2 F and p' = p + h F, where m = q + h v / 2 and F is the derivative of L by q at
-    (m, v), plus the torques. That of the kinetic energy is Cᵀ v for every Coriolis matrix C. The
-    first equation is solved for v by iteration.
+    The action of a step with the velocity v is h L(m, v) at its middle m = q + h v / 2, where L is
+    the Lagrangian. With the momentum p = H(q) qd it is stationary if H(m) v = p + h/2 F and
+    p' = p + h F, where F is ∂L/∂q at (m, v) plus the torques. The derivative of the kinetic energy
+    by q is Cᵀ v for every Coriolis matrix C. The first equation is solved for v by iteration.
     """
 
     def force(x: Array, v: Array) -> Array:
@@ -150,26 +149,27 @@ def variational_midpoint(
 
 
 GAMMA = 1 - 0.5**0.5
-"""The parameter of `rosenbrock2` for which the fastest motions vanish in one step (L-stability)."""
+"""γ in `rosenbrock2`, chosen so that the fastest motions vanish in one step (L-stability)."""
 
 
 def rosenbrock2(arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs) -> tuple[Array, Array]:
     """The linearly implicit method ROS2 of Verwer, Spee, Blom and Hundsdorfer (1999).
 
-    Inertia, bias and the torques of drives and springs are taken at the middle position
-    m = q + h/2 q̇. What is left, with the torques g of friction and stops, is solved by two stages
-    (x, k) and (y, l) of changes of position and velocity, which share one matrix:
+    Let h be the step length, m = q + h/2 q̇ the middle position, H the inertia matrix at m, τ the
+    torques of drives and springs, g those of friction and stops, γ the constant `GAMMA`, and K, D
+    diagonal bounds on -∂g/∂q, -∂g/∂q̇. Two stages change position and velocity by (x, k), (y, l):
 
         A = H + γ h D + γ² h² K
         f(q, q̇) = τ(m, q̇) - bias(m, q̇) + g(q, q̇)
         A k = h f(q, q̇) - γ h² K q̇                           x = h q̇ + γ h k
-        A l = h f(q + x, q̇ + k) - 2 H k - γ h K (z)           y = z + γ h l,  z = h (q̇ + k) - 2 x
+        A l = h f(q + x, q̇ + k) - 2 H k - γ h K z             y = z + γ h l,  z = h (q̇ + k) - 2 x
         new q = q + 3/2 x + 1/2 y,  new q̇ = q̇ + 3/2 k + 1/2 l
 
-    The method is of second order for any K and D. For stability they are no less than the
-    derivatives of g by q and q̇, with one exception: the derivative of Coulomb friction is nearly
-    zero but for velocities near zero, and a step that passes over these would not notice them.
-    Where h H⁻¹ f would reverse a velocity, D is so large that the first stage stops there at most.
+    The method is of second order for any K and D, and stable if they are bounds. The derivative of
+    Coulomb friction is large only near zero velocity, which a long step may skip. D therefore has
+    the mean derivative where the speed of a joint falls, and the friction divided by γ |q̇| where
+    q̇ + h H⁻¹ f reverses the sign of q̇: in the first stage friction alone may then stop the joint,
+    but not reverse it (see `friction_damping`).
     """
     middle, half, g = q + h / 2 * qd, t + h / 2, GAMMA * h
     H = arm.quantity("inertia_matrix", u, middle)
@@ -227,11 +227,11 @@ INTEGRATORS: dict[str, Integrator] = {
 # ------------------------------------------------------------------ which integrator
 
 IMPLICIT = "rosenbrock2"
-"""The integrator whose steps may be longer than friction and stops take to act."""
+"""The integrator whose steps may be longer than the time constants of friction and stops."""
 
 
 def default_integrator(arm: Arm, explicit: str) -> str:
-    """The integrator of fixed steps if none is named: explicit without friction and stops."""
+    """The default integrator of fixed steps: `explicit` if there are no friction and stops."""
     return explicit if arm.friction is None and arm.stops is None else IMPLICIT
 
 

@@ -32,7 +32,7 @@ from armlet.simulation.step import (
 
 Array = NDArray[np.float64]
 MEMORY = 2**28
-"""How many bytes of states are stored for the way back; longer runs are computed twice."""
+"""The most bytes of states stored for a gradient; the states of longer runs are computed twice."""
 STARTS = ("q0", "qd0")
 
 
@@ -59,7 +59,7 @@ def rollout(
         A robot alone has no friction and no stops; a `Plant` may have them, and inertias for each
         run.
     q0, qd0 : array_like of shape (N, n)
-        The starts; at rest by default.
+        The initial positions and velocities; velocities are zero by default.
     torque : array_like or Function, optional
         Constant torques of shape (n,) or (N, n); torques of shape (steps, n) or (steps, N, n), held
         during each step; or an `armlet.function` of q, qd, t and further arguments, evaluated at
@@ -67,26 +67,26 @@ def rollout(
     dt : float
         The length of a step in s.
     steps : int
-        How many there are.
+        The number of steps.
     method : str, optional
         One of `armlet.INTEGRATORS`: by default "rosenbrock2" where friction or stops act, and
         "semi_implicit_euler" otherwise. A `DataWarning` says if steps are too long for friction,
         stops or the torque function at the first start.
     every : int
-        After how many steps a row is kept; the last row is the end.
+        The number of steps per row; the last row is the end.
     reduce : Function, optional
-        Sum this function of q, qd, t and further arguments over the starts of all steps, as `cost`,
-        and keep only the last row. Its tau is the torque of a step if `torque` is an array.
+        A function of q, qd, t and further arguments (also tau, the torque of a step, if `torque` is
+        an array). Its sum over the starts of all steps is `cost`; only the last row is returned.
     arguments : mapping of str to array_like, optional
         Further arguments of the functions: one value, or one for every run (N, ...), every step
         (steps, ...) or both (steps, N, ...).
     wrt : sequence of str, or mapping of str to array_like
         Differentiate with respect to "q0", "qd0", "torque" (an array), "inertia" (of a `Plant`) or
-        arguments by name. Names give the `gradient` of the sum of all costs, which goes back
-        through all steps. A mapping has a tangent of each, of the shape of its value, and gives
-        the `tangents`: the derivatives of q, qd and cost along them, step by step.
+        arguments by name. A sequence of names gives the `gradient` of the sum of all costs
+        (reverse mode). A mapping from names to tangents, each of the shape of the value, gives
+        `tangents`: the derivatives of q, qd and cost along these tangents (forward mode).
     threads : int
-        How many threads share the runs.
+        The number of threads that share the runs.
 
     Returns
     -------
@@ -192,8 +192,8 @@ def _forward(steps: Steps, q0: Array, qd0: Array, tangents: Mapping[str, ArrayLi
 def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollouts:
     """The ends of roll-outs with their costs, and the gradient of the sum of all costs.
 
-    States are stored for as many steps as fit into MEMORY, and otherwise at the starts of segments,
-    each of which is then computed again on the way back.
+    All states are stored if they fit into MEMORY, and otherwise only those at the starts of
+    segments, each of which is then computed again on the way back.
     """
     names = _input_names(steps, wrt)
     if steps.reduce is None:
@@ -206,7 +206,7 @@ def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollout
     blocks: dict[str, list[Array]] = {x.name: [] for x in inputs if has_rows(x)}
 
     def states(state: Sequence[Array], begin: int, end: int, every: int) -> tuple[Array, ...]:
-        """The states of all runs, in rows, from one step to another."""
+        """The states of all runs from step `begin` to `end`, one row per `every` steps."""
         arrays = (*state, np.array(steps.dt), *steps.values_between(begin, end))
         return forward(*arrays, runs=runs, steps=end - begin, every=every, threads=threads)
 
@@ -251,7 +251,7 @@ def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollout
 
 
 def _loops_of_gradient(steps: Steps, names: Sequence[str]) -> tuple[LoopKernel, LoopKernel]:
-    """The loop that stores all that is carried, and the one that pulls derivatives back."""
+    """The loop that records all carried values, and the loop that pulls cotangents back."""
     arm, method, reduce = steps.arm, steps.method, steps.reduce
 
     def compile_loops() -> tuple[LoopKernel, LoopKernel]:
@@ -264,7 +264,7 @@ def _loops_of_gradient(steps: Steps, names: Sequence[str]) -> tuple[LoopKernel, 
 
 
 def _input_names(steps: Steps, names: Collection[str]) -> dict[str, str]:
-    """The starts and inputs to differentiate by, keyed by the names that users have for them."""
+    """Map the names in `wrt` to the starts and inputs of the loop, after checks."""
     if INTEGRATORS[steps.method].memory:
         raise DataError(
             f"{steps.method} has no derivatives: expected an integrator that remembers no past "

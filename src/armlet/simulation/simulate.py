@@ -49,22 +49,22 @@ ADAPTIVE = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau", "lsoda": "LSOD
 STIFF = 300.0
 """The rate in 1/s from which the default adaptive integrator is an implicit one."""
 RECORDED = (*STATE, "qdd", "tau")
-"""What a recorded function may be of, beside arguments."""
+"""The state that recorded functions may take, besides further arguments."""
 ROWS = 1000
-"""How many rows a trajectory has by default, beside the first."""
+"""The number of rows of a trajectory by default, without the first."""
 UNEVEN = 1e-3
-"""How far the duration may be from a whole number of dt, in dt: rounding."""
+"""The tolerance, in dt, for a duration that is not a whole number of dt, due to rounding."""
 GROWTH = 0.1
 """The share of the exchanged energy that a free motion may gain before a warning."""
 FASTEST = 1e5
-"""A velocity, rad/s or m/s, that no arm has: a simulation ends there."""
+"""A velocity, rad/s or m/s, that no arm has: a faster joint ends the simulation."""
 INTERRUPTED = "interrupted"
-"""How the sentence begins that says where Ctrl-C was pressed."""
+"""The first word of `Trajectory.ended` after Ctrl-C."""
 SLOW = "the torque is a Python function, called at every step: an armlet.function is faster"
 
 
 class PythonTorque(NamedTuple):
-    """A Python function of the torques, and what it returned at every dt so far."""
+    """A Python function that computes torques, and the torques at every dt so far."""
 
     function: Torque
     rows: list[Array]
@@ -82,7 +82,7 @@ class PythonTorque(NamedTuple):
 
 @dataclass(frozen=True)
 class Adaptive:
-    """An adaptive integrator, one of SciPy's, which chooses its steps for a tolerance.
+    """An adaptive integrator of SciPy, which chooses the length of its steps by tolerances.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Adaptive:
 
 
 class MotionError(ArmletError):
-    """A simulation that ended before its time; `trajectory` is what came before."""
+    """A joint went beyond its limits (`limits="error"`); `trajectory` ends before that."""
 
     def __init__(self, message: str, trajectory: Trajectory) -> None:
         super().__init__(message)
@@ -132,40 +132,40 @@ def simulate(
     Parameters
     ----------
     robot : Robot or Plant
-        A robot alone has the friction of its drives, and no stops; a `Plant` says otherwise.
+        A `Robot` has the friction of its drives and no stops; a `Plant` sets both.
     q0, qd0 : array_like of shape (n,)
-        The start; at rest by default.
+        The initial positions and velocities; velocities are zero by default.
     torque : optional
         None; an array of shape (n,), or (steps, n), rows dt apart, each held until the next; an
         `armlet.function` of q, qd, t and further arguments, compiled into the simulation; or any
-        Python function of t, q and qd, which is slower: fixed steps hold what it returns.
+        Python function of t, q and qd, which is slower: each fixed step holds its torques.
     duration : float
-        How long, in s: a whole number of dt.
+        The simulated time in s, a whole number of dt.
     dt : float, optional
         The time between rows, and the length of fixed steps; by default duration / 1000.
     method : str or Adaptive, optional
-        The integrator: "dop853", "rk45", "radau" and "lsoda" are adaptive, `Adaptive` has their
-        tolerances and the default; those of `armlet.INTEGRATORS` have fixed steps. A `DataWarning`
-        says if these are too long for friction, stops or the torque function.
+        The integrator: "dop853", "rk45", "radau" and "lsoda" are adaptive, and `Adaptive` sets
+        their tolerances; those of `armlet.INTEGRATORS` have fixed steps, with a `DataWarning` if
+        these are too long for friction, stops or the torque function. By default `Adaptive()`.
     limits : {"ignore", "error"}
-        Whether a joint beyond its limits after a dt is a `MotionError`; a `Plant` may have stops.
+        "error": raise `MotionError` if a joint is beyond its limits after a dt.
     arguments : mapping of str to array_like, optional
         Further arguments of all functions, by any name but t, q and qd: one value, or one for every
         dt (steps, ...), each held until the next.
     events : sequence of Event
-        A function alone is an event that ends the simulation. An event is seen if the sign of its
-        function differs from one dt to the next.
+        A function in place of an `Event` ends the simulation at a zero. An event is detected if the
+        sign of its function differs from one dt to the next.
     record : sequence of str or Function
         What else to record at every row: names of quantities, such as "forward_kinematics", or
         user functions of q, qd, qdd, tau, t and further arguments.
     every : int
-        After how many dt a row is kept.
+        The number of dt per row.
 
     Returns
     -------
     Trajectory
-        With a row at time 0. If the simulation diverges, a torque is not finite or Ctrl-C is
-        pressed, it has what came before, and `ended` and a `DataWarning` (but for Ctrl-C) say why.
+        The first row is at time 0. If the simulation diverges, a torque is not finite or Ctrl-C is
+        pressed, it has the rows before, and `ended` and a `DataWarning` (not for Ctrl-C) say why.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def simulate(
     if method is None:
         method = "lsoda" if any(rate.value > STIFF for rate in rates) else "dop853"
     unstable = method in INTEGRATORS and warn_if_unstable(rates, method, dt, stacklevel=2)
-    fine_rows = 1 if watched or limits == "error" else every  # both are looked for in every dt
+    fine_rows = 1 if watched or limits == "error" else every  # both are checked after every dt
     steps = Steps(arm, method, values, dt, count, fine_rows)
     held = HeldArguments(values_of, dt, count)
     if python is None and method in INTEGRATORS:
@@ -253,7 +253,7 @@ def simulate(
 
 
 def _step_count(duration: float, dt: float) -> int:
-    """How many dt a duration has."""
+    """The number of dt in a duration."""
     count = duration / dt
     if not np.isfinite(count):
         raise DataError(f"dt is {dt:g} s and duration {duration:g} s: expected a longer dt")
@@ -342,7 +342,7 @@ def _row_by_row(
 
 
 def _held_torque_rows(steps: Steps, python: PythonTorque, x: Array) -> Iterator[Array]:
-    """The states at every dt by fixed steps, in each of which torques are held."""
+    """Yield the states at every dt by fixed steps, during which torques are held."""
     yield x
     for _ in range(steps.count):
         q, qd = np.split(x, 2)
@@ -355,12 +355,12 @@ def _held_torque_rows(steps: Steps, python: PythonTorque, x: Array) -> Iterator[
 def _adaptive_rows(
     steps: Steps, python: PythonTorque | None, x0: Array, adaptive: Adaptive
 ) -> Iterator[Array]:
-    """The states at every dt by one of SciPy's integrators."""
+    """Yield the states at every dt by one of SciPy's integrators."""
     arm, dt, method = steps.arm, steps.dt, steps.method
     acceleration, n = acceleration_kernel(arm), len(x0) // 2
 
     def inputs_at(t: float, q: Array, qd: Array) -> list[Array]:
-        """The inputs at a time: of one with rows, the row that is held."""
+        """The inputs at a time; of an input with rows, the row that is held at this time."""
         if python is not None:
             return [python.at(arm.robot, t, q, qd)]
         k = min(int(t / dt + 1e-9), steps.count - 1)
@@ -391,7 +391,7 @@ def _adaptive_rows(
     if any(x.rate == "step" for x in arm.inputs):
         options["max_step"] = dt
     yield x0
-    from scipy import integrate  # which takes as long to load as all of armlet
+    from scipy import integrate  # takes as long to import as all of armlet
 
     if not np.isfinite(start := derivative(0.0, x0)).all():  # no shorter step would help
         raise FloatingPointError(_divergence(arm.robot, 0.0, *np.split(start, 2)))
@@ -414,7 +414,7 @@ def _adaptive_rows(
 
 
 def _divergence(robot: RobotModel, t: float, q: Array, qd: Array) -> str:
-    """What is wrong with a state: a joint that is not finite, or one that is too fast."""
+    """The message about a joint whose motion is not finite, or that is too fast."""
     is_finite = np.isfinite(q) & np.isfinite(qd)
     if not is_finite.all():
         joint = robot.coordinates[int(np.argmin(is_finite))].name
@@ -447,7 +447,7 @@ def _trajectory(
     if python is not None:
         tau = held_rows(np.array(python.rows), qd.shape[1:], t, steps.dt, len(python.rows))
         is_at_row = np.isclose(t[-1], step_at(t[-1:], steps.dt) * steps.dt, rtol=1e-12)
-        if steps.method in ADAPTIVE and not is_at_row:  # but at an event between rows
+        if steps.method in ADAPTIVE and not is_at_row:  # an event between two dt
             tau[-1] = python.at(robot, t[-1], q[-1], qd[-1])
         u = {"tau": tau}
     else:
@@ -474,7 +474,7 @@ def _trajectory(
 
 
 def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
-    """Raise where a joint is beyond its limits."""
+    """Raise `MotionError` if a joint is beyond its limits."""
     low = np.array([joint.limits.lower for joint in robot.coordinates])
     high = np.array([joint.limits.upper for joint in robot.coordinates])
     beyond = (run.q < low) | (run.q > high)
@@ -488,7 +488,7 @@ def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
 
 
 def _check_energy(robot: Robot, run: Trajectory, has_friction: bool) -> None:
-    """Warn where steps are so long that a motion without torques gains energy."""
+    """Warn if a motion without torques gains energy, since the steps are too long."""
     is_driven = has_friction and any(drive.offset for drive in robot.drives)
     if is_driven or len(run) < 2:
         return

@@ -1,7 +1,7 @@
 """One step as a user function, the loop around it, and its run in machine code.
 
 A step is a function of q, qd, t, the length dt and the inputs of an arm, built from an integrator
-and the arm's forces. `Loop(step)` is all that is compiled, once for a robot.
+and the arm's forces. Only `Loop(step)` is compiled, once for a robot.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from armlet.simulation.integrators import INTEGRATORS, STAGE_MEMORY, first_stage
 Array = NDArray[np.float64]
 STATE = ("t", "q", "qd")
 STARTER = "rk4"
-"""The integrator of the first steps of one that remembers past steps."""
+"""The integrator of the first steps, for integrators that remember past steps."""
 
 
 class Rollouts(NamedTuple):
-    """Roll-outs, times first: row k is at time t[k]."""
+    """The results of roll-outs; row k of q and qd is at time t[k]."""
 
     t: Array
     """The times of the rows, (rows,)."""
@@ -51,15 +51,15 @@ class Rollouts(NamedTuple):
     cost: Array | None = None
     """The sums of the cost function, (N,), if there is one."""
     gradient: Mapping[str, Array] | None = None
-    """The derivatives of the sum of all costs, by name, each of the shape of the argument."""
+    """The derivatives of the sum of all costs, by the names in `wrt`, each of its value's shape."""
     tangents: Rollouts | None = None
-    """The derivatives of q, qd and cost along the tangents of a call."""
+    """The derivatives of q, qd and cost along the tangents in `wrt`."""
 
     @property
     def finite(self) -> NDArray[np.bool_]:
-        """Which roll-outs stay finite, with their costs, (N,): `runs.q[:, runs.finite]`.
+        """Whether each roll-out and its cost stay finite, (N,), as in `runs.q[:, runs.finite]`.
 
-        What is not finite once stays so, and the last row tells.
+        It is read from the last row, since a state that is not finite stays so.
         """
         q, qd = self.q[-1], self.qd[-1]
         is_finite: NDArray[np.bool_] = np.isfinite(q).all(1) & np.isfinite(qd).all(1)
@@ -70,14 +70,14 @@ class Rollouts(NamedTuple):
 
 
 def check_steps(dt: float, steps: int, every: int = 1) -> None:
-    """Refuse steps without a length, or a number of them below 1."""
+    """Check that dt is above zero, and that `steps` and `every` are at least 1."""
     validation.number(dt, "dt", "a length of time in s", above=0)
     validation.integer(steps, "steps", low=1)
     validation.integer(every, "every", low=1)
 
 
 def check_result(name: str, function: Function | None, shape: Shape) -> None:
-    """Refuse what is no `armlet.function`, or returns arrays of other shapes."""
+    """Check that `function`, if any, is an `armlet.function` that returns one array of `shape`."""
     if function is None:
         return
     validation.instance(function, name, Function, "a function under armlet.function")
@@ -88,7 +88,7 @@ def check_result(name: str, function: Function | None, shape: Shape) -> None:
 
 
 def arguments_by_name(arguments: Mapping[str, ArrayLike] | None) -> Mapping[str, ArrayLike]:
-    """The arguments of user functions, none by default."""
+    """Check the dictionary `arguments`, and return it; an empty one if it is None."""
     if arguments is not None and not isinstance(arguments, Mapping):
         raise DataError(f"arguments is {quote(arguments)}: expected a dictionary")
     return arguments or {}
@@ -104,12 +104,12 @@ def make_arm(
     arguments: Mapping[str, ArrayLike] | None = None,
     other_arguments: Collection[str] = (),
 ) -> tuple[Arm, list[Array]]:
-    """An arm under the forces of a call, and the values of its inputs.
+    """The arm with the forces of a simulation or of roll-outs, and the values of its inputs.
 
-    The inputs are the torques `tau` if they are an array, the `inertia`, and the arguments of the
-    user functions. How often one changes follows from the shape of its value: `runs` is the
-    number of roll-outs, or None for one simulation, whose arrays have no axis for it. Other
-    arguments are those of functions that forces do not depend on.
+    The inputs are `tau` if `torque` is an array, the `inertia`, and the arguments of the user
+    functions. The rate of an input follows from the shape of its value: `runs` is the number of
+    roll-outs, or None for one simulation, whose arrays have no axis of runs. `other_arguments` are
+    the names of arguments of events and recorded functions.
     """
     robot = plant.robot
     if callable(torque) and not isinstance(torque, Function):
@@ -152,7 +152,7 @@ def make_arm(
 def argument_shapes(
     function: Function | None, state: Collection[str], arguments: Mapping[str, ArrayLike]
 ) -> dict[str, Shape]:
-    """The shapes of a function's arguments beside the state; each must have a value."""
+    """The shapes of a function's arguments outside `state`; each must be in `arguments`."""
     if function is None:
         return {}
     shapes = {x.name: x.shape for x in function.inputs.values() if x.name not in state}
@@ -166,12 +166,12 @@ def argument_shapes(
 
 
 def input_rate(name: str, array_shape: Shape, shape: Shape, runs: int | None, steps: int) -> str:
-    """How often an input changes, by the shape of its array."""
+    """The rate of an input, which follows from the shape of its array."""
     axes: dict[str, Shape] = {"once": (), "step": (steps,)}
     if runs is not None:
         axes |= {"run": (runs,), "state": (steps, runs)}
     fits = [rate for rate, leading in axes.items() if array_shape == (*leading, *shape)]
-    if len(fits) > 1 and runs == 1:  # a value for all steps, or for each
+    if len(fits) > 1 and runs == 1:  # with one run these rates are enough
         fits = [rate for rate in fits if rate in ("once", "step")]
     if not fits:
         expected = ", ".join(str((*leading, *shape)) for leading in axes.values())
@@ -235,7 +235,7 @@ def step_loop(arm: Arm, method: str, reduce: Function | None = None, staged: boo
 
 
 def _trace(function: Any, inputs: Sequence[Input]) -> Program:
-    """The program of a user function, in which quantities are their cheapest programs."""
+    """Trace a function to a program, in which each quantity is its cheapest program."""
 
     def body(_graph: Any, *arrays: Any) -> Any:
         pairs = zip(inputs, arrays, strict=True)
@@ -245,7 +245,7 @@ def _trace(function: Any, inputs: Sequence[Input]) -> Program:
 
 
 def acceleration_kernel(arm: Arm) -> Kernel:
-    """The kernel of accelerations, of q, qd, t and all inputs of an arm."""
+    """The kernel that computes accelerations from q, qd, t and all inputs of an arm."""
 
     def acceleration(q: Any, qd: Any, t: Any, **u: Any) -> Any:
         return arm.acceleration(t, q, qd, u)
@@ -259,7 +259,7 @@ def acceleration_kernel(arm: Arm) -> Kernel:
 def loop_kernel(
     arm: Arm, method: str, reduce: Function | None = None, staged: bool = False
 ) -> LoopKernel:
-    """The loop as machine code, compiled once for a robot."""
+    """The loop of `step_loop` as machine code, compiled once for a robot."""
 
     def compile_loop() -> LoopKernel:
         with status(f"tracing steps of {method}"):
@@ -273,16 +273,16 @@ def loop_kernel(
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps of fixed length: what they advance, by which integrator, how many, and how long."""
+    """Steps of fixed length: the arm, the integrator, the number and the length of the steps."""
 
     arm: Arm
     method: str
     values: Sequence[Array]
-    """Of the inputs of the arm."""
+    """The values of the inputs of the arm."""
     dt: float
     count: int
     every: int = 1
-    """After how many steps a row is kept."""
+    """The number of steps per row."""
     reduce: Function | None = None
     threads: int = 1
 
@@ -294,7 +294,7 @@ class Steps:
         return times
 
     def values_between(self, begin: int, end: int) -> list[Array]:
-        """The values of the inputs for some of the steps."""
+        """The values of the inputs from step `begin` to step `end`."""
         return [
             value[begin:end] if has_rows(x) else value
             for x, value in zip(self.arm.inputs, self.values, strict=True)
@@ -302,7 +302,7 @@ class Steps:
 
 
 def start_state(steps: Steps, q0: Array, qd0: Array) -> list[Array]:
-    """What is carried at time 0, without the integrator's memory."""
+    """The values that the loop carries, at time 0, without the integrator's memory."""
     return [q0, qd0, *[np.zeros(len(q0))] * (1 if steps.reduce is None else 2)]
 
 
@@ -317,7 +317,7 @@ def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
             return run(replace(steps, method=STARTER), q0, qd0, keep)
         started, memory = _first_steps(steps, state, first)
         state = [*started[-1], memory]
-    # a cost is that of whole steps
+    # a cost is summed over whole steps, not stages
     staged = integrator.rows is not None and steps.reduce is None
     kernel = loop_kernel(steps.arm, steps.method, steps.reduce, staged)
     if staged:
@@ -344,9 +344,9 @@ def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
 
 
 def _first_steps(steps: Steps, state: list[Array], count: int) -> tuple[list[list[Array]], Array]:
-    """What is carried after each of the first steps, done by `rk4`, and the derivatives before it.
+    """The carried values after each of the first `count` steps by `rk4`, and past derivatives.
 
-    These are velocities and accelerations, the latest first.
+    The derivatives are velocities and accelerations at the starts of the steps, latest first.
     """
     kernel = loop_kernel(steps.arm, STARTER, steps.reduce)
     acceleration = acceleration_kernel(steps.arm)

@@ -62,9 +62,9 @@ class Trajectory(Plottable):
     joints: tuple[str, ...]
     """The names of the joints."""
     ended: str = ""
-    """Why it ended before its time; empty if it did not."""
+    """Why the simulation ended early; empty if it did not."""
     notes: tuple[str, ...] = ()
-    """Remarks on how it was computed."""
+    """Remarks on the simulation, such as a slow torque function."""
     events: tuple[Occurrence, ...] = ()
     """The events, in the order of time."""
     recorded: Mapping[str, Array] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Trajectory(Plottable):
         return len(self.t)
 
     def __getitem__(self, rows: slice) -> "Trajectory":
-        """The rows of a slice."""
+        """The trajectory with the rows of a slice, such as run[10:20]."""
         if not isinstance(rows, slice):
             raise TypeError(f"a trajectory is cut by a slice, such as run[10:20], not by {rows!r}")
         return self._with_arrays({name: array[rows] for name, array in self._arrays().items()})
@@ -83,7 +83,7 @@ class Trajectory(Plottable):
         return {**{name: getattr(self, name) for name in ARRAYS}, **self.recorded}
 
     def _with_arrays(self, arrays: Mapping[str, Array]) -> "Trajectory":
-        """The trajectory with other rows."""
+        """The trajectory with other arrays."""
         own: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
         return replace(self, **own, recorded={name: arrays[name] for name in self.recorded})
 
@@ -93,10 +93,10 @@ class Trajectory(Plottable):
         return self.kinetic + self.potential
 
     def at(self, times: ArrayLike) -> "Trajectory":
-        """The trajectory at other times within its own.
+        """The trajectory interpolated at `times`, which must be within its own.
 
-        Positions and velocities are cubics between rows, which have the values and derivatives of
-        both; all else is linear.
+        Positions and velocities are interpolated by cubics with the values and derivatives of both
+        neighbouring rows, all other arrays linearly.
         """
         t = np.atleast_1d(np.asarray(times, dtype=float))
         if not len(self) or not np.all((t >= self.t[0]) & (t <= self.t[-1])):
@@ -111,21 +111,21 @@ class Trajectory(Plottable):
     # ---------------------------------------------------------------- files
 
     def to_npz(self, path: str | Path) -> None:
-        """Write it as a NumPy archive."""
+        """Write the trajectory as a NumPy archive."""
         tables.write_npz(path, self._arrays(), self._metadata())
 
     def to_csv(self, path: str | Path) -> None:
-        """Write it as a table with a line of names; events and notes are left out."""
+        """Write the arrays as CSV with a header line; events and notes are left out."""
         tables.write_csv(path, self.columns())
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write it as a Parquet file; needs pyarrow."""
+        """Write the trajectory as a Parquet file; needs pyarrow."""
         tables.write_parquet(path, self.columns(), self._metadata())
 
     def columns(self) -> dict[str, Array]:
         """All numbers as columns by name: `t`, `q.joint1`, …, `kinetic`, `potential`.
 
-        Entries of other arrays that were recorded are called `name[0,3]`.
+        The entries of recorded arrays are columns such as `name[0,3]`.
         """
         columns: dict[str, Array] = {}
         for name, array in self._arrays().items():
@@ -236,7 +236,7 @@ class Trajectory(Plottable):
 
 
 def _stack_columns(columns: Mapping[str, Array], joints: Sequence[str]) -> dict[str, Array]:
-    """The arrays of columns that `Trajectory.columns` has named."""
+    """The arrays of a trajectory, by name, from columns as `Trajectory.columns` names them."""
     arrays: dict[str, Array] = {}
     entries: dict[str, dict[tuple[int, ...], Array]] = {}
     for name in JOINTWISE:

@@ -1,8 +1,8 @@
-"""How programs are evaluated on arrays: by kernels on NumPy arrays, else by one module per library.
+"""Evaluation of programs on arrays: kernels for NumPy, one module for each other library.
 
 `armlet.libraries.LIBRARIES` is the table: it names the module of this folder for the package of an
 array's type. Each module has a function `evaluate(computation, arrays, threads)` that returns
-results of the kind that went in.
+arrays of the same library.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -21,14 +21,14 @@ ON_A_GPU = "it is on a GPU, where armlet does not compute yet: copy it to the CP
 
 
 class Computation(Protocol):
-    """What is evaluated: a quantity of a robot, a user function or a kernel."""
+    """A computation to evaluate: a quantity of a robot, a user function or a kernel."""
 
     @property
     def program(self) -> Program:
-        """The program that computes it."""
+        """The program of the computation."""
 
     def kernel_for(self, dtype: str) -> Any:
-        """The kernel that computes it in float64 or float32."""
+        """The kernel of the computation in float64 or float32."""
 
     def record(self, arrays: Sequence[Any]) -> Any:
         """The results for traced arrays, recorded in their graph."""
@@ -37,7 +37,7 @@ class Computation(Protocol):
 def library_of(arrays: Iterable[Any], out: Any = None) -> ModuleType | None:
     """The module for the library of the arrays, or of their entries; None for NumPy and numbers.
 
-    Raises DataError if there is one and `out` is given, which only kernels on NumPy arrays take.
+    Raises DataError if there is such a module and `out` is not None: only NumPy arrays take `out`.
     """
     for x in arrays:
         if type(x) is np.ndarray and x.dtype != object:
@@ -52,7 +52,7 @@ def library_of(arrays: Iterable[Any], out: Any = None) -> ModuleType | None:
 
 
 def unnested(arrays: Iterable[Any]) -> Iterator[Any]:
-    """The arrays, with nested lists and tuples replaced by what they hold."""
+    """The arrays, with nested lists and tuples replaced by their entries."""
     for x in arrays:
         if is_nested(x):
             yield from unnested(x)
@@ -67,9 +67,9 @@ def broadcast_mapped(
     size: int,
     broadcast: Callable[[Any, Shape], Any],
 ) -> list[Any]:
-    """The arrays broadcast to the same leading axes, of which the first is the mapped one.
+    """Broadcast arrays to the same leading axes, the first of which is the mapped axis.
 
-    Mapped arrays have it as their first axis. An input given once stays as it is if not mapped.
+    Mapped arrays already begin with this axis. Other inputs shared by all states stay as they are.
     """
     shapes = [tuple(x.shape)[first:] for x, first in zip(arrays, mapped, strict=True)]
     leading, own = leading_axes(inputs, shapes)
@@ -85,5 +85,5 @@ def broadcast_mapped(
 
 
 def extra_axes(shape: Shape, derivative: Shape) -> tuple[int, ...]:
-    """The leading axes of a derivative by an input that is given once, to be summed over."""
+    """The leading axes over which to sum the derivative by an input shared by all states."""
     return tuple(range(len(derivative) - len(shape)))

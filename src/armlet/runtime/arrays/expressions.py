@@ -1,4 +1,4 @@
-"""Computations on SymPy, mpmath and CasADi scalars: expressions, one operation after the other."""
+"""Evaluation on SymPy, mpmath and CasADi scalars, one operation after the other."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from armlet.runtime.arrays import Computation
 
 
 def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
-    """The results of a program as expressions of the library that the arrays are of."""
+    """Evaluate a program on the scalars of a library, and return expressions of this library."""
     program = computation.program
     program.check_number(arrays)
     library = next(filter(None, (package_of(array, LIBRARIES) for array in arrays)))

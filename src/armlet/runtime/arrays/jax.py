@@ -1,8 +1,8 @@
 """Kernels on JAX arrays: `jit`, `vmap`, and derivatives in both modes, of any order.
 
-A kernel is a JAX primitive, which XLA calls as machine code. Its derivative along tangents is the
-kernel of `Program.jvp`, a primitive that is linear in the tangents; the transpose of that is the
-kernel of `Program.vjp`.
+A kernel is a JAX primitive, which XLA calls as machine code. Its derivative along tangents is a
+second primitive, the kernel of `Program.jvp`, which is linear in the tangents. The transpose of the
+second primitive is the kernel of `Program.vjp`.
 """
 
 import ctypes
@@ -39,7 +39,7 @@ REGISTERED: dict[str, Code] = {}
 def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
     """The results of a computation as JAX arrays.
 
-    A kernel converts arrays to its dtype; else the dtype of the arrays decides on the kernel.
+    A kernel converts arrays to its dtype; for other computations, the arrays decide the dtype.
     """
     kernel = computation
     if not isinstance(kernel, Kernel):
@@ -60,7 +60,7 @@ def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> A
 
 
 def _dtype(arrays: Sequence[Any]) -> str:
-    """The dtype that JAX would compute with; whole numbers are of its default."""
+    """The dtype that JAX would compute with; integers count as its default dtype."""
     common = jnp.result_type(float, *(x for x in unnested(arrays) if isinstance(x, jax.Array)))
     if common.name not in DTYPES:
         raise DataError(f"the arrays are of {common.name}: expected {' or '.join(DTYPES)}")
@@ -78,7 +78,7 @@ def _array(name: str, x: Any, kernel: Any) -> Any:
 
 
 def _varying(arrays: Sequence[Any]) -> Sequence[Any]:
-    """Arrays that all vary along every device axis that one of them varies along."""
+    """Cast arrays so that all of them vary along each device axis along which one varies."""
     own = [_device_axes(x.aval) for x in arrays]
     every = frozenset().union(*own)
     return [
@@ -88,23 +88,23 @@ def _varying(arrays: Sequence[Any]) -> Sequence[Any]:
 
 
 def _device_axes(aval: Any) -> frozenset[Any]:
-    """The device axes along which an array varies, which only `jax.shard_map` has."""
+    """The device axes along which an array varies; none outside of `jax.shard_map`."""
     newer = getattr(aval, "manual_axis_type", aval)
     axes: frozenset[Any] = getattr(newer, "varying", getattr(aval, "vma", frozenset()))
     return axes
 
 
 kernel_p = Primitive("armlet_kernel")
-"""The primitive of a kernel, with the kernel's arguments.
+"""The primitive that evaluates a kernel on the kernel's arguments.
 
-If it is linear in the last of them, `transpose` is the kernel of its transpose, which has the same
-arguments before those, and then the cotangents of its results.
+If the kernel is linear in its last arguments, `transpose` is the kernel of the transposed map: it
+takes the other arguments, and then the cotangents of the results.
 """
 kernel_p.multiple_results = True
 
 
 def _shapes(kernel: Any, shapes: Sequence[Shape]) -> tuple[list[Shape], frozenset[str]]:
-    """The shapes of the results, and which inputs are given once for all states."""
+    """The shapes of the results, and the inputs that have one value for all states."""
     inputs = kernel.program.inputs.values()
     leading, own = leading_axes(inputs, shapes)
     return [(*leading, *y.shape) for y in kernel.program.outputs], given_once(inputs, own)
@@ -151,7 +151,7 @@ def _jvp(
 
 
 def _transpose(cotangents: Sequence[Any], *args: Any, kernel: Any, transpose: Any) -> list[Any]:
-    """The cotangents of the arguments in which the primitive is linear, from those of results."""
+    """The cotangents of the arguments in which the primitive is linear; None for others."""
     if transpose is None:
         raise DataError(f"{kernel.program.name} is not linear: expected a function that is")
     count = len(transpose.program.outputs)
@@ -167,7 +167,7 @@ def _transpose(cotangents: Sequence[Any], *args: Any, kernel: Any, transpose: An
 def _batch(
     args: Sequence[Any], axes: Sequence[int | None], *, kernel: Any, transpose: Any
 ) -> tuple[list[Any], list[int]]:
-    """The results where some arrays have a mapped axis: one more leading axis."""
+    """Evaluate the kernel on arrays with a mapped axis, which becomes the first axis."""
     is_mapped = [axis is not None for axis in axes]
     first = [
         x if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in zip(args, axes, strict=True)
@@ -180,7 +180,7 @@ def _batch(
 
 
 def _lower(context: Any, *args: Any, kernel: Any, transpose: Any) -> Any:
-    """The call of the kernel's machine code from what XLA compiles."""
+    """Lower the primitive to a call of the kernel's machine code by XLA."""
     shapes, once = _shapes(kernel, [x.shape for x in context.avals_in])
     leading = shapes[0][: len(shapes[0]) - kernel.program.outputs[0].ndim]
     name = _register(kernel, once, int(np.prod(leading)) >= kernel.target.lanes)
@@ -188,7 +188,7 @@ def _lower(context: Any, *args: Any, kernel: Any, transpose: Any) -> Any:
 
 
 def _register(kernel: Any, once: frozenset[str], at_once: bool) -> str:
-    """Register a kernel with XLA under a digest of its code, the same in any process."""
+    """Register a kernel with XLA under a digest of its code, which is the same in every process."""
     text, callees = xla_entry(lower(kernel.program, once), kernel.target, at_once)
     name = f"armlet_{hashlib.sha256(''.join([text, *callees]).encode()).hexdigest()[:32]}"
     if name not in REGISTERED:

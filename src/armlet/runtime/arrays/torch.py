@@ -21,16 +21,16 @@ from armlet.runtime.arrays import (
 from armlet.runtime.kernel import Kernel
 
 transforms_are_active = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
-"""Whether something is mapped or differentiated by torch.func, as PyTorch asks itself."""
+"""PyTorch's own test of whether a transform of torch.func, such as vmap or jvp, is active."""
 RECORDING = (torch._C._TorchDispatchModeKey.PROXY, torch._C._TorchDispatchModeKey.FAKE)
-"""How PyTorch records operations, as it asks itself."""
+"""The modes in which PyTorch records operations."""
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 
 def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
     """The results of a computation as tensors that carry derivatives.
 
-    A kernel converts tensors to its dtype; else the dtype of the tensors decides on the kernel.
+    A kernel converts tensors to its dtype; for other computations, the tensors decide the dtype.
     """
     if isinstance(computation, Kernel):
         return _run(computation, arrays, threads)
@@ -38,7 +38,7 @@ def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> A
 
 
 def _dtype(arrays: Sequence[Any]) -> str:
-    """The dtype that PyTorch would compute with; whole numbers are of its default."""
+    """The dtype that PyTorch would compute with; integers count as its default dtype."""
     tensors = (x for x in unnested(arrays) if isinstance(x, torch.Tensor))
     dtypes = [x.dtype for x in tensors if x.is_floating_point()] or [torch.get_default_dtype()]
     name = str(reduce(torch.promote_types, dtypes)).removeprefix("torch.")
@@ -57,7 +57,7 @@ def _run(kernel: Kernel, arrays: Sequence[Any], threads: int) -> Any:
 
 
 def _is_tracked(tensors: Sequence[torch.Tensor]) -> bool:
-    """Whether autograd has to record the operation; that takes time."""
+    """Whether autograd must record the operation, which takes time."""
     needed = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
     return needed or forward_ad._current_level >= 0 or transforms_are_active()
 
@@ -109,21 +109,21 @@ class KernelFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(kernel: Kernel, threads: int, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """The results, computed on the memory of the tensors."""
+        """Evaluate the kernel on the memory of the tensors."""
         arrays = map(_memory, tensors)
         results = kernel(*arrays) if threads == 1 else kernel.evaluate(*arrays, threads=threads)
         return tuple(map(torch.from_numpy, (results,) if kernel.program.single else results))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Keep the kernel and the tensors for the derivatives."""
+        """Save the kernel and the tensors for the derivatives."""
         ctx.kernel, ctx.threads, *tensors = inputs
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        """The derivatives of the results times cotangents, by every tensor."""
+        """Return the cotangents of the tensors, computed from those of the results."""
         tensors = ctx.saved_tensors
         derivatives = _run(ctx.kernel.vjp, (*tensors, *cotangents), ctx.threads)
         summed = (
@@ -134,7 +134,7 @@ class KernelFunction(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: torch.Tensor | None) -> tuple[torch.Tensor, ...]:
-        """The derivatives of the results along tangents of the tensors."""
+        """Return the tangents of the results, computed from those of the tensors."""
         tensors = ctx.saved_tensors
         full = (
             torch.zeros_like(x) if tangent is None else tangent
@@ -151,7 +151,7 @@ class KernelFunction(torch.autograd.Function):
         threads: int,
         *tensors: torch.Tensor,
     ) -> tuple[Any, Any]:
-        """The results where some tensors have a mapped axis: one more leading axis."""
+        """Evaluate the kernel on tensors with a mapped axis, which becomes the first axis."""
         inputs, places = kernel.program.inputs.values(), axes[2:]
         first = [x if k is None else x.movedim(k, 0) for x, k in zip(tensors, places, strict=True)]
         mapped = [k is not None for k in places]

@@ -1,4 +1,4 @@
-"""Computations on traced arrays: recorded in the graph that is being traced."""
+"""Evaluation on traced arrays: computations are recorded in the graph of the arrays."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,12 +15,12 @@ from armlet.runtime.arrays import Computation
 
 
 def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
-    """The results of traced arrays, recorded in their graph."""
+    """Record a computation on traced arrays in their graph, and return its results."""
     return computation.record(arrays)
 
 
 def record_program(program: Program, arrays: Sequence[Any]) -> Array | tuple[Array, ...]:
-    """The results of a program for traced arrays: it becomes a part of what is being traced."""
+    """Record a program on traced arrays in their graph, and return its results."""
     args = [np.asarray(x, dtype=object) for x in arrays]
     shapes, expected = [x.shape for x in args], [x.shape for x in program.inputs.values()]
     if shapes != expected:
