@@ -1,7 +1,7 @@
-"""Controllers to start from: each gives an `armlet.function`, which simulations and C compile.
+"""Controllers: user functions (`armlet.function`) for simulations and C code, and a `Sampler`.
 
-Torques are those of a model without friction. Gains are numbers that the program contains; where
-they shall be arguments, or torques shall be limited, call the controller in a user function.
+The model of a controller has no friction. Gains are constants of the compiled program. For gains
+as arguments, write a user function; for limited torques, call the controller in a user function.
 """
 
 from armlet.controllers.feedback import computed_torque, impedance, pd_with_gravity

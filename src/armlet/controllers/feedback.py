@@ -13,10 +13,10 @@ Array = NDArray[np.float64]
 
 
 def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
-    """Proportional and derivative feedback that holds the weight of the arm.
+    """PD control with gravity compensation.
 
-    The torques are g(q) + K (target - q) - D q̇. A target that rests is reached from everywhere, as
-    energy only leaves the arm and its springs (Takegaki and Arimoto 1981).
+    The torques are g(q) + K (target - q) - D q̇. A constant target is reached from every state, as
+    the energy of the arm and the springs K only decreases (Takegaki and Arimoto 1981).
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
     Returns
     -------
     Function
-        Of q, qd and target.
+        The torques, a function of q, qd and target.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
 
 
 def computed_torque(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
-    """Feedback through the inverse dynamics, which makes the errors of all joints independent.
+    """Computed-torque control: inverse dynamics, which makes the errors of joints independent.
 
     The error e = target - q obeys ë + D ė + K e = 0 in the model; damping 2 √K is critical.
 
@@ -63,8 +63,8 @@ def computed_torque(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
     Returns
     -------
     Function
-        Of q, qd, target, target_velocity and target_acceleration. For a target that moves with the
-        time, call it in a user function of t, or give rows for every step.
+        The torques, a function of q, qd, target, target_velocity and target_acceleration. For a
+        moving target, call this function in a user function of t, or pass a row for every step.
 
     Examples
     --------
@@ -101,30 +101,30 @@ def impedance(
     *,
     joint_damping: ArrayLike = 0.0,
 ) -> Function:
-    """A spring and a damper between a frame and its target, while the weight of the arm is held.
+    """Impedance control: a spring and a damper between a frame and its target.
 
-    The torques are g(q) + Jqᵀ (K e - D Jq q̇) - d q̇ with the error e of the frame. Under a force
-    the frame gives way by force over stiffness, with the inertia that the arm has by nature; no
-    matrix is inverted, so singular postures do no harm, and energy only leaves the arm and its
-    springs (Hogan 1985). The error of the orientation is the axis times the sine of the angle
-    between the two: a spring for angles below 90°.
+    The torques are g(q) + Jqᵀ (K e - D Jq q̇) - d q̇ with the error e of the frame. A force deflects
+    the frame by force over stiffness; the inertia of the arm is not changed. No matrix is inverted,
+    so singular postures do no harm, and the energy of the arm and its springs only decreases
+    (Hogan 1985). The error of the orientation is the axis of the rotation from the frame to the
+    target, times the sine of the angle: a spring for angles below 90°.
 
     Parameters
     ----------
     robot : Robot
     stiffness, damping : array_like of shape (), (3,) or (6,)
-        K and D along the axes of the base, N/m and N s/m; one number is for all three. Six hold the
-        orientation too: those about the axes come first, Nm/rad and Nm s/rad.
+        K and D along the axes of the base, N/m and N s/m; one number stands for all three. With six
+        numbers the orientation has springs, too: the first three, Nm/rad and Nm s/rad.
     frame : str, optional
-        By default the tool.
+        The name of the frame; by default the tool.
     joint_damping : array_like of shape () or (n,)
-        d, Nm s/rad or N s/m: it calms what the frame leaves free.
+        d of the joints, Nm s/rad or N s/m, to damp motions that leave the frame at rest.
 
     Returns
     -------
     Function
-        Of q, qd and target: a position of shape (3,), or with six stiffnesses a pose of shape
-        (4, 4), both in the base.
+        The torques, a function of q, qd and target. The target is a position of shape (3,), or with
+        six stiffnesses a pose of shape (4, 4), in the axes of the base.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def impedance(
 
 
 def gains(name: str, values: ArrayLike, *sizes: int) -> Array:
-    """One gain for each of some entries; a single number stands for all of the first size."""
+    """Return gains as an array of one of `sizes`; a single number fills the first size."""
     expected = f"one number, or {' or '.join(map(str, sizes))}"
     shapes = [(size,) for size in sizes]
     array = validation.array(values, name, (), *shapes, expected=expected, low=0)

@@ -21,26 +21,26 @@ weight of the arm at a lever of 1 m."""
 
 
 class Regulator(NamedTuple):
-    """Feedback about a posture."""
+    """The result of `regulator`: feedback about a posture."""
 
     torque: Function
-    """The torques, of q and qd."""
+    """The torques, a function of q and qd."""
     gain: Array
-    """G of the torques g(posture) + G (posture - q, -q̇), (n, 2 n)."""
+    """The matrix G of the torques g(posture) + G (posture - q, -q̇), (n, 2 n)."""
     cost: Array
-    """S of the cost to come, xᵀ S x for the state x = (q - posture, q̇), (2 n, 2 n)."""
+    """The matrix S of the cost to come, xᵀ S x with x = (q - posture, q̇), (2 n, 2 n)."""
 
 
 class Tracker(NamedTuple):
-    """Feedback along a trajectory."""
+    """The result of `tracker`: feedback along a trajectory."""
 
     torque: Function
-    """The torques, of q, qd and the four `arguments`."""
+    """The torques, a function of q, qd and the four `arguments`."""
     arguments: dict[str, Array]
     """`target`, `target_velocity` and `feedforward` (torques) of shape (steps, n), and `gain` of
     shape (steps, n, 2 n): what `simulate` and `rollout` take as arguments."""
     cost: Array
-    """S of the cost to come at every row of the trajectory, (steps + 1, 2 n, 2 n)."""
+    """The matrix S of the cost to come at every row of the trajectory, (steps + 1, 2 n, 2 n)."""
 
 
 def regulator(
@@ -54,8 +54,8 @@ def regulator(
 ) -> Regulator:
     """The linear-quadratic regulator that holds a posture.
 
-    In the linear model `robot.state_space` about the posture, it has the least integral of
-    xᵀ Q x + uᵀ R u, where x is the deviation of (q, q̇) and u that of the torques.
+    For the linear model `robot.state_space` about the posture, the regulator minimises the integral
+    of xᵀ Q x + uᵀ R u, where x is the deviation of (q, q̇) and u the deviation of the torques.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ def regulator(
     state_cost : array_like of shape (), (2 n,) or (2 n, 2 n)
         Q, of positions and then velocities: one number, the diagonal or the matrix.
     torque_cost : array_like of shape (), (n,) or (n, n)
-        R, likewise.
+        R: one number, the diagonal or the matrix.
     driven : sequence of str, optional
-        The joints that have a drive, by name; by default all. The others get no torque, so gravity
-        must be in balance there.
+        The names of the joints that have a drive; by default all. The other joints get no torque,
+        so their gravity torque at the posture must be zero.
     dt : float, optional
-        For torques that are held for this time, in s; by default they are continuous.
+        The time, in s, for which each torque is held; by default torques are continuous.
 
     Returns
     -------
@@ -130,9 +130,9 @@ def tracker(
 ) -> Tracker:
     """The time-varying linear-quadratic regulator along a trajectory.
 
-    The trajectory has a row for every dt; its torques are those of the inverse dynamics, held
-    during each step. The gains follow from Riccati's equation backwards along the linear models of
-    the rows, with the costs of `regulator`.
+    The trajectory has a row for every dt; the feedforward torques are those of the inverse
+    dynamics, held during each step. The gains follow from the Riccati equation, backwards along the
+    linear models of the rows, with the costs of `regulator`.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def tracker(
     state_cost, torque_cost : array_like
         Q and R, as `regulator` takes them.
     end_cost : array_like, optional
-        S at the end, in one of the forms of Q; by default the cost of staying at the last row.
+        S at the end: a number, diagonal or matrix; by default of an infinite time at the last row.
 
     Returns
     -------
@@ -207,12 +207,12 @@ def tracker(
 
 
 def _step_gain(A: Array, B: Array, R: Array, S: Array) -> Array:
-    """The gain of a step after which the cost to come is S."""
+    """The gain of one step, with the matrix S of the cost to come after this step."""
     return np.asarray(np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A), dtype=float)
 
 
 def _infinite_horizon_cost(time: str, A: Array, B: Array, Q: Array, R: Array) -> Array:
-    """S of the cost to come when the regulator acts for ever, in continuous or discrete time."""
+    """S of the cost to come over an infinite horizon, in continuous or discrete time."""
     from scipy import linalg  # which takes as long to load as all of armlet
 
     solve = linalg.solve_continuous_are if time == "continuous" else linalg.solve_discrete_are
@@ -227,7 +227,7 @@ def _infinite_horizon_cost(time: str, A: Array, B: Array, Q: Array, R: Array) ->
 
 
 def _discretize(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
-    """The linear model of a step in which the torques are held, by the exponential function."""
+    """A and B in discrete time, for torques held during a step, by the matrix exponential."""
     from scipy.linalg import expm  # which takes as long to load as all of armlet
 
     states, torques = B.shape[-2:]
@@ -238,7 +238,7 @@ def _discretize(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
 
 
 def _driven_joints(robot: Robot, driven: Sequence[str] | None, hold: Array) -> list[int]:
-    """The indices of the joints that have a drive; the others need no torque in a posture."""
+    """The indices of joints with a drive; raise if gravity torques `hold` act on other joints."""
     names = [joint.name for joint in robot.coordinates]
     if driven is None:
         return list(range(robot.nv))
@@ -256,9 +256,9 @@ def _driven_joints(robot: Robot, driven: Sequence[str] | None, hold: Array) -> l
 
 
 def _cost_matrix(name: str, values: ArrayLike, size: int, *, positive: bool = False) -> Array:
-    """A symmetric matrix without negative eigenvalues, from itself, its diagonal or one number.
+    """A cost matrix from the matrix itself, its diagonal or one number.
 
-    With `positive`, zero eigenvalues are refused too.
+    Raise unless the matrix is positive semidefinite or, with `positive`, positive definite.
     """
     expected = f"one number, {size}, or a matrix of shape {(size, size)}"
     matrix = validation.array(values, name, (), (size,), (size, size), expected=expected)

@@ -19,36 +19,36 @@ from armlet.simulation.step import check_result, check_steps
 
 
 class Sampler:
-    """Control by sampled plans: model predictive path integrals (Williams and others 2017).
+    """Model predictive path integral control by sampled plans (Williams and others 2017).
 
-    It holds a plan for the next steps. A call with the state of the arm draws random changes of
-    the plan, rolls all of them out, replaces the plan by their mean, each weighted by
-    exp(-cost / temperature), returns the torques of the first step, and moves on by a step.
+    A sampler has a plan for the next steps. Each call with the state of the arm changes the plan
+    randomly, rolls out all changed plans, replaces the plan by their mean, with the weights
+    exp(-cost / temperature), returns the torques of the first step, and shifts the plan by a step.
 
     Parameters
     ----------
     robot : Robot or Plant
         As in `armlet.rollout`.
     cost : Function
-        The cost at an instant, a number, of q, qd, t (from now on), plan and further arguments; it
-        is added up over the steps.
+        The cost at an instant, a number, as a function of q, qd, t (from now on), plan and further
+        arguments. The costs of all steps are added up.
     dt : float
         The length of a step in s.
     steps : int
         How many steps a plan has.
     noise : array_like of shape () or (m,)
-        The standard deviation of the changes, of all entries of a step or of each.
+        The standard deviation of the changes, one for all entries of a step or one for each.
     temperature : float
         How much a cost may exceed the least one before its plan matters little.
     samples : int
-        How many plans are tried out at a call; the first is the present one.
+        The number of plans that each call tries out; the first is the current plan, unchanged.
     correlation : float
-        That of the changes in a step and in the next, from 0 to less than 1.
+        The correlation of changes in consecutive steps, from 0 to less than 1.
     torque : Function, optional
-        The torques, of q, qd, plan (of any size m) and further arguments; by default the plan is of
-        torques in addition to gravity's.
+        The torques, as a function of q, qd, plan (of any size m) and further arguments; by default
+        the gravity torques plus the plan.
     seed : int or numpy.random.Generator, optional
-        Of the random changes.
+        The seed of the random changes.
     method, threads
         As in `armlet.rollout`.
 
@@ -121,7 +121,7 @@ class Sampler:
         self.plan, self.costs = np.zeros((steps, size)), np.zeros(samples)
 
     def __call__(self, q: ArrayLike, qd: ArrayLike, **arguments: ArrayLike) -> Array:
-        """The torques for a state, (n,); further arguments are those of the functions."""
+        """The torques for a state, (n,); `arguments` go to the cost and the torque function."""
         q, qd = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
         self.improve(q, qd, arguments)
         now = {**arguments, "t": np.zeros(()), "q": q, "qd": qd, "plan": self.plan[0]}
@@ -130,7 +130,7 @@ class Sampler:
         return np.asarray(tau)
 
     def improve(self, q: Array, qd: Array, arguments: Mapping[str, ArrayLike]) -> None:
-        """Replace the plan by the weighted mean of random ones, tried out from a state."""
+        """Replace the plan by the weighted mean of random plans, rolled out from a state."""
         if "plan" in arguments:
             raise DataError(
                 "plan is an argument: expected others, as the plan is the sampler's own"

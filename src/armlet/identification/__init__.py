@@ -1,4 +1,4 @@
-"""Identification: exciting motions, logs of them, and the parameters of arms from these."""
+"""Identification of the parameters of arms: exciting motions, logs and estimation."""
 
 from armlet.identification.estimation.friction_fit import friction_shape, sigmoid_friction
 from armlet.identification.estimation.instrumental import closed_loop

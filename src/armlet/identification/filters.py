@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 MEMORY = 6.0
-"""How far the parallel filter reaches to both sides, in periods of its cut-off; it has fallen
-to 1e-6 by then."""
+"""The half width of the parallel filter, in periods of its cut-off; its weights fall to 1e-6."""
 POWER = 0.95
-"""The share of a position's power below the frequency that the motion is said to reach."""
+"""The frequency of a motion is the one below which this share of a position's power lies."""
 NOISE = 0.1
-"""The noise of an acceleration may be this much of the acceleration itself, by their rms."""
+"""The largest rms noise of an acceleration, relative to the rms of the acceleration."""
 SEGMENT = 2**16
-"""The most samples of one spectrum; those of longer logs are averaged."""
+"""The most samples of one spectrum; longer logs have an average of several spectra."""
 
 
 def _gain(f: NDArray[np.floating[Any]], cutoff: float, order: int) -> Array:
@@ -27,11 +26,11 @@ def _gain(f: NDArray[np.floating[Any]], cutoff: float, order: int) -> Array:
 def lowpass(
     x: Array, cutoff: float, rate: float, order: int, derivatives: int = 2, step: int = 1
 ) -> list[Array]:
-    """Every step-th row after a Butterworth filter forwards and backwards, and its derivatives.
+    """Apply a Butterworth filter without phase; return every `step`-th row, and its derivatives.
 
-    The gain is applied to the Fourier transform of the rows, mirrored through both ends as far as
-    the filter reaches, less the line from the first to the last: `scipy.signal.sosfiltfilt` with
-    exact derivatives.
+    Rows are mirrored through both ends by the half width of the filter, and the line from the first
+    to the last row is subtracted. The Fourier transform of the rest is multiplied by the gain. This
+    is `scipy.signal.sosfiltfilt` with exact derivatives.
     """
     from scipy.fft import next_fast_len
 
@@ -55,7 +54,7 @@ def lowpass(
 
 
 def half_width(cutoff: float, rate: float) -> int:
-    """How many rows to both sides of a row the parallel filter takes in."""
+    """The number of rows on each side of a row that the parallel filter averages over."""
     return ceil(MEMORY * rate / cutoff)
 
 
@@ -68,11 +67,11 @@ def decimate(
     rate: float,
     order: int,
 ) -> Array:
-    """Rows at some indices, of `count` rows, after the same filter.
+    """Apply the filter of `lowpass` to `count` rows; return the filtered rows at `indices`.
 
-    Blocks are consecutive rows from `first` on, of any further axes, at least those within
-    `half_width` of an index: the filter is a weighted mean of the rows around each, so that one
-    block is in memory at a time. At both ends rows are mirrored.
+    `blocks` are consecutive rows from row `first` on, with any further axes, and include all rows
+    within `half_width` of an index. The filter is a weighted mean of the rows around an index, so
+    only one block is in memory at a time. Rows are mirrored at both ends.
     """
     half = half_width(cutoff, rate)
     gain = _gain(np.fft.rfftfreq(4 * half, 1 / rate), cutoff, order)
@@ -97,14 +96,14 @@ def decimate(
 
 
 def _mean(weights: Array, i: int, count: int) -> tuple[int, Array]:
-    """The first row that the mean around row i takes in, and the weights from it on."""
+    """The first row of the weighted mean around row i, and the weights of it and later rows."""
     half = len(weights) // 2
     around = np.arange(i - half, i + half + 1)
     first, last = max(0, i - half), min(count, i + half + 1)
     own = weights[first - around[0] : last - around[0]]
     if len(own) == len(weights):
         return first, own
-    own = own.copy()  # a row outside is twice the row at the end less the row as far inside
+    own = own.copy()  # a row outside is twice the end row minus the row equally far inside
     for outside, end in ((around < 0, 0), (around >= count, count - 1)):
         mirrored = np.clip(2 * end - around[outside], 0, count - 1)
         np.subtract.at(own, mirrored - first, weights[outside])
@@ -117,8 +116,8 @@ def smoothing_spline(
 ) -> list[Array]:
     """A smoothing spline through samples at any times, and its derivatives.
 
-    The spline that minimises Σ (x - y)² + λ ∫ ÿ² passes a frequency ω by 1/(1 + λ ω⁴ Δt); λ is
-    chosen to halve the cut-off.
+    The spline that minimises Σ (x - y)² + λ ∫ ÿ² has the gain 1/(1 + λ ω⁴ Δt) at a frequency ω.
+    λ is chosen such that the gain at the cut-off is one half.
     """
     from scipy import interpolate  # which takes as long to load as all of armlet
 
@@ -132,7 +131,7 @@ def smoothing_spline(
 
 
 def interpolate(at: Array, t: Array, x: Array) -> Array:
-    """Columns at other times, linear between rows."""
+    """Interpolate the columns of x linearly at other times."""
     return np.stack([np.interp(at, t, column) for column in x.T], axis=1)
 
 
@@ -156,17 +155,17 @@ def spectrum(x: Array, rate: float) -> Spectrum:
 
 
 def motion_frequencies(s: Spectrum) -> Array:
-    """For each column the frequency below which POWER of its power above the floor lies."""
+    """The frequency of each column below which `POWER` of its power above the floor lies."""
     above = np.maximum(s.power - s.floor, 0)
     share = np.cumsum(above, axis=0) / np.maximum(above.sum(axis=0), 1e-300)
     return np.asarray(s.f[np.argmax(share >= POWER, axis=0)])
 
 
 def quiet_cutoff(s: Spectrum, bandwidth: float, derivatives: int) -> float:
-    """The highest cut-off at which no column has more noise than NOISE after differentiation.
+    """The highest cut-off at which no column has more noise than `NOISE` after differentiation.
 
-    A floor N of the power density becomes N (2π)²ᵈ f²ᵈ⁺¹ / (2d + 1) of variance below f, d
-    derivatives later; the motion has what lies above the floor and below the bandwidth.
+    A noise floor N of the power density has, after d derivatives, N (2π)²ᵈ f²ᵈ⁺¹ / (2d + 1) of
+    variance below f. The motion's variance is the power over the floor and below the bandwidth.
     """
     w = (2 * np.pi * s.f[:, None]) ** (2 * derivatives)
     own = np.where(s.f[:, None] <= bandwidth, np.maximum(s.power - s.floor, 0) * w, 0)

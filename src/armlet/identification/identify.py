@@ -1,7 +1,7 @@
 """Parameters of an arm, or of its payload, from logs of its motion.
 
-A log becomes samples (`preprocess`), these become rows of the torque model and, run by run,
-triangular factors, the factors become an estimate, and that the result.
+A log becomes samples (`preprocess`), samples become rows of the torque model and, run by run,
+triangular factors; the factors of all runs determine the estimate.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from armlet.robot.components import BASE, PHI
 Estimator = Literal["ordinary", "weighted", "robust", "instrumental"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 STORED = 8
-"""How many runs are stored for the report; of further ones only their factors are."""
+"""How many runs keep their samples for the report; further runs keep only their factors."""
 ALL_ROWS = {"instrumental": "instrumental variables", "robust": "a robust estimate"}
-"""The estimators that need all rows at once, in words."""
+"""The estimators that need all rows at once, and their names in messages."""
 
 
 class Client(Protocol):
-    """A Dask client, of which one method is used."""
+    """The one method of a Dask client that is used."""
 
     def map(self, function: Callable[..., Any], items: Sequence[Any], *, pure: bool) -> Any:
-        """A future for the result of each item."""
+        """Submit function(item) for every item, and return the futures."""
 
 
 @single_blas_thread
@@ -64,41 +64,40 @@ def identify(
     validation: float | Iterable[Log | Reader] = 0.0,
     client: Client | None = None,
 ) -> Identified:
-    """The parameters of an arm from measured motion.
+    """Identify the parameters of an arm from measured motion.
 
     Parameters
     ----------
     robot : Robot
-        Its geometry counts; its inertias are the prior of physically consistent bodies.
+        The arm. Its inertias are used only as the prior of physically consistent bodies.
     logs : Log, or iterable of Log or functions
-        One run, or any number. From a generator, or read by functions such as
-        `functools.partial(armlet.Log.read, path, robot)`, one is in memory at a time; those that
-        cannot be read are left out with a warning.
+        One run or several. Logs from a generator, or read by functions such as
+        `functools.partial(armlet.Log.read, path, robot)`, are in memory one at a time. A log that
+        a function fails to read is left out with a warning.
     model : TorqueModel, optional
-        Which parameters torques have: by default minimal ones, and viscous and Coulomb friction
-        and an offset of every joint.
+        The parameters to identify: by default minimal ones, with viscous and Coulomb friction and
+        an offset of every joint.
     physical : Physical or bool, optional
-        Whether to find physically consistent bodies, too, by linear matrix inequalities, and with
-        which prior and bounds; needs cvxpy. By default if that is installed.
+        Whether to find physically consistent bodies, too, by linear matrix inequalities; or a
+        `Physical` with options for them. Needs cvxpy, and is True by default if it is installed.
     estimator : {"weighted", "ordinary", "robust", "instrumental"}
-        Least squares with weights by the noise of each joint, without, or with less weight for
-        large residuals (Huber); or instrumental variables, which noise in the positions does not
-        bias.
+        Least squares weighted by the noise of each joint, unweighted, or with less weight for large
+        residuals (Huber); or instrumental variables, which noise in the positions does not bias.
     instrument : function, optional
-        A motion without noise, for instrumental variables: a function of the robot with the
-        parameters estimated so far and of a run, that returns positions (k, n) at the times
-        `run.t`, such as `closed_loop` makes. By default the measured motion at low frequencies.
+        For instrumental variables, a function such as that of `closed_loop`: from the robot with
+        the current estimate and a run it computes positions (k, n) without noise at the times
+        `run.t`. By default the measured motion at low frequencies.
     preprocessing : Preprocessing, optional
         How logs are resampled, filtered and differentiated.
     validation : float or sequence of Log
-        Data held out: the last share of the time of every run, or runs.
+        Data held out: the share of every run at its end, from 0 to 1, or separate logs.
     client : distributed.Client, optional
         A Dask client, whose workers read logs and compute their factors.
 
     Returns
     -------
     Identified
-        Parameters with deviations, `robot`, and how well the torques are met.
+        The parameters with deviations, the identified `robot`, and the errors of torques.
     """
     check.one_of(estimator, "estimator", ESTIMATORS)
     model = TorqueModel() if model is None else model
@@ -152,7 +151,7 @@ def identify(
 
 
 def _prior(physical: Physical | bool | None, regressor: TorqueRegressor) -> Prior | None:
-    """The prior of physical bodies; None where they are not asked for."""
+    """The prior of physical bodies; None if they are not requested."""
     if physical is None:
         physical = find_spec("cvxpy") is not None
     if physical is False:
@@ -163,7 +162,7 @@ def _prior(physical: Physical | bool | None, regressor: TorqueRegressor) -> Prio
 
 
 def _check_rows(regressor: TorqueRegressor, factors: Factors) -> None:
-    """Raise where there are too few rows, or nothing in them; with gains, zero is a torque."""
+    """Raise if there are too few rows, or if all torques are zero and gains are known."""
     if not factors.count:
         raise DataError(
             "there are no rows to identify from: expected one or more logs that can be read, and a "
@@ -179,7 +178,7 @@ def _check_rows(regressor: TorqueRegressor, factors: Factors) -> None:
 
 
 def _doubts(regressor: TorqueRegressor, factors: Factors, estimator: str) -> Iterator[str]:
-    """Yield what the motion does not determine, and joints whose noise it does not."""
+    """Yield warnings about undetermined parameters, and joints with too few rows."""
     R, names = factors.together(), regressor.names
     idle = [name for name, column in zip(names, R.T[:-1], strict=True) if not column.any()]
     _, _, rank = estimators.solve(R)
@@ -202,7 +201,7 @@ def _doubts(regressor: TorqueRegressor, factors: Factors, estimator: str) -> Ite
 def _estimate(
     estimator: Estimator, regressor: TorqueRegressor, data: Runs, instrument: Instrument | None
 ) -> tuple[Estimate, Array, InstrumentTest | None, Gains | None]:
-    """The estimate, the factor of (W | τ) in units of the noise that it solves, and the rest."""
+    """The estimate, the factor of (W | τ) in units of the noise, the instrument's test, gains."""
     if regressor.gains:
         joints = regressor.robot.joint_names
         estimate, gains = estimators.calibrate(data.used, joints, data.repeats)
@@ -241,14 +240,14 @@ class Runs:
     choices: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     samples: tuple[Samples, ...] = ()
-    """The samples used, of the first logs."""
+    """The samples used, of the first `STORED` logs."""
     held_samples: tuple[Samples, ...] = ()
 
     def __add__(self, other: Runs) -> Runs:
         return Runs(*(getattr(self, x.name) + getattr(other, x.name) for x in fields(self)))
 
     def in_torques(self, gains: Array) -> Runs:
-        """The same with currents converted to torques."""
+        """The runs with currents converted to torques."""
         return replace(
             self,
             used=estimators.in_torques(self.used, gains),
@@ -259,7 +258,7 @@ class Runs:
 
     @property
     def repeats(self) -> float:
-        """How many rows there are for each independent one."""
+        """The number of rows per independent row."""
         return float(self.used.rows.mean() / self.independent)
 
 
@@ -270,10 +269,10 @@ def read_runs(
     logs: Log | Iterable[Log | Reader],
     client: Client | None,
 ) -> Iterator[Runs]:
-    """Yield the run of every log in their order, computed here or by the workers of a Dask client.
+    """Yield the runs of all logs in order, computed here or by the workers of a Dask client.
 
-    The last share of the time of each is held out. A log that a function fails to read is left out
-    with a warning.
+    The last `share` of each log's time is held out. A log that a function fails to read is left
+    out with a warning.
     """
     work = partial(_read_run, regressor, settings, share)
     numbered = enumerate(each_log(logs))
@@ -302,7 +301,7 @@ def _read_run(
     share: float,
     numbered: tuple[int, Log | Reader],
 ) -> Runs | str:
-    """The run of a log, or why it cannot be read; after the first ones, without samples."""
+    """The run of a log, or why it cannot be read; after `STORED` logs, without samples."""
     k, log = numbered
     try:
         run = _run(regressor, settings, share, open_log(log))
@@ -316,7 +315,7 @@ def _read_run(
 
 
 def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log: Log) -> Runs:
-    """The run of a log, of which the last share of the time is held out."""
+    """The run of a log; the last `share` of its time is held out."""
     samples = preprocess(log.in_order_of(regressor.robot), settings)
     cut = round((1 - share) * len(samples.indices))
     used, held = (replace(samples, indices=indices) for indices in np.split(samples.indices, [cut]))
@@ -335,9 +334,9 @@ def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log:
 def _independent_share(samples: Samples) -> float:
     """The share of rows that are independent.
 
-    Filtered noise has as many independent values per second as white noise of the cut-off, times
-    the integral of the squared gain, 1 / (1 + f²ᵐ)² of a Butterworth filter of order m forwards and
-    backwards.
+    Filtered noise has as many independent values per second as white noise below the cut-off, times
+    the integral of the squared gain, 1 / (1 + f²ᵐ)² for a Butterworth filter of order m that is
+    applied forwards and backwards.
     """
     if len(samples.indices) < 2:
         return 1.0
@@ -360,19 +359,19 @@ def cross_validate(
     model: TorqueModel | None = None,
     preprocessing: Preprocessing | None = None,
 ) -> list[Fit]:
-    """How well each block of the data is predicted by weighted least squares on all others.
+    """Predict each block of the data by weighted least squares on all other blocks.
 
     Parameters
     ----------
     robot, logs, model, preprocessing
         As `identify` takes them.
     blocks : int
-        Into how many blocks of time each run is cut; 1 to leave out run by run.
+        The number of blocks of time in each run; 1 to leave out one whole run after the other.
 
     Returns
     -------
     list of Fit
-        One for each block, in the order of runs and of time.
+        The errors of each block, in the order of runs and of time.
     """
     check.integer(blocks, "blocks", low=1)
     regressor = (model or TorqueModel()).of_robot(robot)
@@ -397,17 +396,17 @@ class Payload(NamedTuple):
     """A body fixed on a frame of an arm."""
 
     mass: float
-    """kg."""
+    """The mass, kg."""
     com: Array
-    """Its centre of mass in that frame, m."""
+    """The centre of mass in the frame, m."""
     inertia: Array
-    """Its inertia about the centre of mass, in the axes of the frame, (3, 3), kg m²."""
+    """The inertia about the centre of mass, in the axes of the frame, (3, 3), kg m²."""
     deviation: float
     """The standard deviation of the mass."""
     before: Fit
-    """How well torques are met without it."""
+    """The errors of the torques without the payload."""
     fit: Fit
-    """How well they are met with it."""
+    """The errors of the torques with the payload."""
 
 
 @single_blas_thread
@@ -419,26 +418,26 @@ def identify_payload(
     physical: bool | None = None,
     preprocessing: Preprocessing | None = None,
 ) -> Payload:
-    """The payload that an arm carries in a log.
+    """Identify the payload that an arm carries in logs.
 
     Parameters
     ----------
     arm : Robot or Identified
-        The arm without it: a robot with its friction, or, more accurately, what was identified.
+        The arm without the payload: a robot with friction or, more accurate, an identified one.
     logs : Log, or iterable of Log or functions
         Runs with the payload, as `identify` takes them.
     frame : str, optional
-        Where the payload is; by default the tool.
+        The frame that the payload is fixed on; by default the tool.
     physical : bool, optional
-        Whether to find a body that is physical, instead of that of least squares; needs cvxpy, and
-        is done by default if that is installed.
+        Whether the body must be physical, which plain least squares does not ensure; needs cvxpy.
+        By default True if cvxpy is installed.
     preprocessing : Preprocessing, optional
         How logs are resampled, filtered and differentiated.
 
     Returns
     -------
     Payload
-        `robot.with_payload(payload.mass, payload.com, payload.inertia)` carries it.
+        `robot.with_payload(payload.mass, payload.com, payload.inertia, frame)` is the arm with it.
     """
     robot = arm.regressor.robot if isinstance(arm, Identified) else arm
     body, at = robot.frame(frame)

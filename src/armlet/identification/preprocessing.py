@@ -1,8 +1,8 @@
 """Samples for identification: a log, resampled, filtered, differentiated and decimated.
 
 Positions are filtered without phase at a high cut-off and differentiated. The torques and every
-column of a model are filtered alike at a lower one, the bandwidth, and decimated (parallel
-filtering, Gautier 1997): what lies above is noise and vibration to a rigid-body model.
+column of a model are filtered alike at a lower cut-off, the bandwidth, and decimated (parallel
+filtering, Gautier 1997), which removes noise and vibration that no rigid-body model contains.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,29 +22,29 @@ from armlet.identification.logs.log import Load, Log, Reader, each_log, open_log
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 JITTER = 1e-3
-"""Times that differ from equally spaced ones by this much of a step are resampled."""
+"""Logs are resampled if times differ from equally spaced ones by this share of a step."""
 GAP = 10.0
-"""More steps than this, and than a quarter of a period of the bandwidth, are a gap in time."""
+"""A gap in time is longer than this many steps, and than a quarter period of the bandwidth."""
 LOWEST_RATE, HIGHEST_BANDWIDTH, HIGHEST_CUTOFF = 0.9, 0.2, 0.4
 """The lowest rate and the highest cut-offs, relative to the rate of the log."""
 LOWEST_BANDWIDTH = 1.0
 """The lowest bandwidth that is chosen, in Hz."""
 ABOVE_MOTION = 10.0
-"""The bandwidth over the frequency of the motion, of whose velocity products it has harmonics."""
+"""The ratio of bandwidth and motion frequency, as products of velocities cause harmonics."""
 ABOVE_BANDWIDTH = 10.0
-"""The cut-off of positions over the bandwidth, so that torques below it do not change."""
+"""The ratio of cut-off and bandwidth, so that torques below the bandwidth do not change."""
 OVERSAMPLED = 10.0
-"""The rate of the samples over their cut-off, at least: friction changes its sign between two."""
+"""The least ratio of sample rate and cut-off, as friction changes sign between two samples."""
 ROWS_PER_PERIOD = 2.5
-"""Decimated rows in a period of the bandwidth; two would be independent."""
+"""Decimated rows per period of the bandwidth; with two per period, rows would be independent."""
 EDGE = 2.0
-"""The time trimmed at both ends, in periods of the lowest cut-off: filters are wrong there."""
+"""The time trimmed at each end, in periods of the lowest cut-off, where filters are inaccurate."""
 AGREES = 0.05
-"""Measured velocities are used if they differ by less from the derivative of the positions."""
+"""Measured velocities are used if they differ from derived ones by less than this share."""
 REST = 5e-3
-"""An arm is at rest where all joints are slower than this share of their highest speed."""
+"""A joint is at rest where it is slower than this share of its highest speed."""
 FEWEST = 10
-"""The fewest rows that are worth having."""
+"""The fewest rows of a log, and of its samples after decimation."""
 BLOCK = 512
 """How many rows are computed at a time, so that they stay in the processor's cache."""
 
@@ -53,7 +53,7 @@ BLOCK = 512
 class Samples:
     """A preprocessed log, one row per time.
 
-    Models are evaluated at all rows, and then both they and the torques are decimated.
+    Models are evaluated at all rows; then their columns and the torques are decimated alike.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Samples:
     joints, name : tuple of str, str
         The names of the joints and of the log.
     choices, notes : mapping, tuple of str
-        All choices, as numbers and words, and in sentences, after the notes of the log.
+        All choices by name, and in sentences, which follow the notes of the log.
     payload : Load, optional
         The known payload that the arm carried.
     """
@@ -97,17 +97,17 @@ class Samples:
         return len(self.t)
 
     def blocks(self) -> "Iterator[Samples]":
-        """Yield the samples that decimated rows depend on, some consecutive ones at a time.
+        """Yield the samples that decimated rows depend on, in consecutive blocks.
 
-        With models evaluated block by block, `decimate` needs little memory.
+        If models are evaluated block by block, `decimate` needs little memory.
         """
         for rows in self._block_rows():
             yield self._rows(rows)
 
     def decimate(self, rows: Array | Iterable[Array]) -> Array:
-        """The rows that remain after the parallel filter.
+        """Apply the parallel filter to `rows`, and return the filtered rows at `indices`.
 
-        `rows` has one row per sample, of any further axes, or is one array for each of `blocks`.
+        `rows` is an array with one row per sample, or yields one array for each block of `blocks`.
         """
         if isinstance(rows, np.ndarray):
             if len(rows) != len(self):
@@ -125,10 +125,10 @@ class Samples:
         )
 
     def chunks(self, rows: int) -> "Iterator[Samples]":
-        """Yield samples with so many `indices` each, to save memory.
+        """Yield chunks of the samples with at most `rows` indices each, to save memory.
 
-        Chunks overlap by as much as the filter reaches, so that their decimated arrays, one after
-        the other, are those of the whole, but for rounding.
+        Chunks overlap by the half width of the filter, so that the decimated arrays of all chunks,
+        concatenated, equal those of the whole samples up to rounding.
         """
         for k in range(0, len(self.indices), max(1, rows)):
             indices = self.indices[k : k + max(1, rows)]
@@ -136,7 +136,7 @@ class Samples:
             yield replace(self._rows(span), indices=indices - span.start)
 
     def _block_rows(self) -> Iterator[slice | NDArray[np.intp]]:
-        """Yield the rows of each block; without a filter, one block has the rows of `indices`."""
+        """Yield the rows of each block; without a filter, `indices` are the only block."""
         if self.bandwidth is None:
             yield self.indices
             return
@@ -151,7 +151,7 @@ class Samples:
         return slice(max(0, first), min(len(self), last + 1))
 
     def _rows(self, own: slice | NDArray[np.intp]) -> "Samples":
-        """Some of the samples, without `indices`."""
+        """The samples in rows `own`, with empty `indices`."""
         names = ("t", "q", "qd", "qdd", "tau", "moving")
         return replace(self, **{x: getattr(self, x)[own] for x in names}, indices=self.indices[:0])
 
@@ -179,16 +179,16 @@ class Preprocessing:
     order : int
         The order of the Butterworth filters, which are applied forwards and backwards.
     derivative : {"filter", "spline"}
-        Derivatives of the filtered positions, or of a smoothing spline with the same cut-off, which
-        takes uneven times as they are.
+        Whether to differentiate the filtered positions or a smoothing spline with the same cut-off,
+        which needs no even grid.
     velocity : {"auto", "measured", "derived"}
         Whether measured velocities are used; by default if they agree with the positions.
     acceleration : {"derived", "measured"}
         Whether measured accelerations are used.
     decimate : bool
-        Whether there is a parallel filter; without it the cut-off is that of the bandwidth.
+        Whether to filter in parallel and decimate; if not, the cut-off is the bandwidth.
     trim : float, optional
-        The time that is left out at both ends, in s; by default two periods of the lowest cut-off.
+        The time that is left out at each end, in s; by default two periods of the lowest cut-off.
     rest : bool
         Whether rows of joints at rest are used, where the direction of friction is not known.
     """
@@ -223,12 +223,12 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
     ----------
     log : Log
     settings : Preprocessing, optional
-        Settings that are not to be chosen from the log.
+        Settings that override those chosen from the log.
 
     Returns
     -------
     Samples
-        With `choices` and `notes` of what was chosen from the log.
+        The samples, with `choices` and `notes` on what was chosen from the log.
     """
     s = settings or Preprocessing()
     notes = list(log.notes)
@@ -270,7 +270,7 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
             raise DataError(f"{log.name} has no accelerations: expected acceleration='derived'")
         (qdd,) = smooth("qdd", 0)
     (tau,) = smooth("tau", 0)
-    qd[:, idle] = qdd[:, idle] = 0  # whose noise is no motion, and has no sign
+    qd[:, idle] = qdd[:, idle] = 0  # joints that never move have no velocity but noise
     if idle.any() and not idle.all():
         names = [repr(log.labels[i]) for i in np.flatnonzero(idle)]
         notes.append(
@@ -333,7 +333,7 @@ def preprocess_all(
 
 
 def _even_rate(s: Preprocessing, log: Log, notes: list[str]) -> tuple[float, bool]:
-    """The rate of an even grid, the median to two digits by default, and whether the log has it."""
+    """The rate of the even grid to resample a log to, and whether the log is on this grid."""
     mean = (len(log) - 1) / log.duration
     off = log.t - log.t[0] - np.arange(len(log)) / mean
     is_even = float(np.abs(off).max()) < JITTER / mean
@@ -405,7 +405,7 @@ def _uses_velocity(
 def _cutoff(
     s: Preprocessing, x: Array, bandwidth: float, rate: float, derivatives: int, notes: list[str]
 ) -> float:
-    """The cut-off of columns that are differentiated so many times."""
+    """The cut-off of the columns x, which are differentiated `derivatives` times."""
     if s.cutoff is not None:
         return s.cutoff
     if not s.decimate:
@@ -426,7 +426,7 @@ def _cutoff(
 
 
 def _without_gaps(log: Log, t: Array, trim: float, bandwidth: float, notes: list[str]) -> Flags:
-    """Whether each time is away from both ends and from gaps."""
+    """Whether each time is at least `trim` away from both ends and from gaps."""
     good: Flags = (t >= log.t[0] + trim) & (t <= log.t[-1] - trim)
     between = np.diff(log.t)
     gaps = np.flatnonzero(between > max(GAP / log.rate, 1 / (4 * bandwidth)))
@@ -441,7 +441,7 @@ def _without_gaps(log: Log, t: Array, trim: float, bandwidth: float, notes: list
 
 
 def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> Flags:
-    """Whether some joint moves at each time, or within half a period of the bandwidth."""
+    """Whether each time is half a period of the bandwidth away from rests of the whole arm."""
     still = np.all(np.abs(qd) <= REST * np.abs(qd).max(axis=0), axis=1)
     moving, time = _outside(t, still, 0.5 / bandwidth, bandwidth)
     if not time or still.all():
@@ -456,10 +456,10 @@ def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> Flags
 def _joint_in_motion(
     log: Log, t: Array, q: Array, joint: str, bandwidth: float, notes: list[str]
 ) -> Flags:
-    """Whether a joint moves at each time, or within half a period of the bandwidth.
+    """Whether each time is outside the rests of a joint.
 
-    Its speed is the difference of its positions over a period, which has less noise than a
-    derivative. Rest is two periods, longer than a reversal takes.
+    The speed is the difference of positions over one period of the bandwidth, which has less noise
+    than a derivative. A rest takes over two periods, longer than a reversal.
     """
     half = 0.5 / bandwidth
     ends = np.clip([t - half, t + half], t[0], t[-1])
@@ -475,7 +475,7 @@ def _joint_in_motion(
 
 
 def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[Flags, float]:
-    """Whether each time is half a period away from rests longer than some time, and their sum."""
+    """Whether each time is half a period away from rests longer than `longer`, and their sum."""
     half = 0.5 / bandwidth
     change = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]])))
     first, last = t[change[::2]], t[change[1::2] - 1]
@@ -484,7 +484,7 @@ def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[F
 
 
 def _within(t: Array, first: Array, last: Array) -> Flags:
-    """Whether each time is in one of some intervals in order."""
+    """Whether each time is in one of the ascending intervals from `first` to `last`."""
     begun = np.searchsorted(first, t, side="right")
     ended = np.searchsorted(last, t, side="left")
     return np.asarray(begun != ended)

@@ -24,7 +24,7 @@ MEASURED, PREDICTED, RESIDUAL, HELD, OTHER = SHADE, COLOURS[0], COLOURS[3], COLO
 
 
 class Check(NamedTuple):
-    """One check of the verdict: a sentence with the figure and its limit."""
+    """One check of the verdict: a sentence with the number and its limit."""
 
     what: str
     passed: bool
@@ -63,7 +63,7 @@ def verdict(result: "Identified") -> str:
 
 
 def page(result: "Identified") -> str:
-    """The whole page."""
+    """The report as HTML."""
     robot = result.regressor.robot
     sections = {
         "How well torques are met": _fits(result),
@@ -107,7 +107,7 @@ def _table(
     faint: Container[str] = (),
     words: bool = False,
 ) -> str:
-    """A table, some rows faint by their first cell, with words or numbers in the last column."""
+    """An HTML table; rows whose first cell is in `faint` are faint, `words` are aligned left."""
     lines = ["<tr>" + "".join(f"<th>{escape(x)}</th>" for x in head) + "</tr>"]
     for row in rows:
         mark = ' class="weak"' if row[0] in faint else ""

@@ -23,22 +23,22 @@ from armlet.plotting import Figure, Plottable, Theme, with_theme
 LEAST_SQUARES, INSTRUMENTAL, CONSISTENT = "least squares", "instrumental variables", "consistent"
 """The names of solutions."""
 SMALL_TORQUE = 1e-6
-"""Errors of a joint with less torque than this share of the largest one's are in % of that."""
+"""Errors are in % of a joint's torque, or of this share of the largest torque if that is more."""
 
 
 class Fit(NamedTuple):
-    """How well torques are met: errors in % of the torques, root mean squares."""
+    """Root mean square errors of torques, in % of the torques and absolute."""
 
     whole: float
-    """Of all joints together."""
+    """The error of all joints together, in %."""
     joints: Array
-    """Of each joint, (n,)."""
+    """The error of each joint, in %, (n,)."""
     residuals: Array
     """The root mean square of the residuals of each joint, Nm or N."""
 
     @classmethod
     def of(cls, factors: Factors, x: Array) -> "Fit":
-        """The fit of parameters to rows."""
+        """The errors of parameters x on the rows of `factors`."""
         squares = estimators.residual_squares(factors.R, x)
         least = SMALL_TORQUE**2 * factors.torques.max() + np.finfo(float).tiny
         torques = np.maximum(factors.torques, least)
@@ -49,20 +49,20 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identified(Plottable):
-    """The parameters of an arm from measured motion, and how well they meet the torques.
+    """The parameters of an arm from measured motion, and the errors of their torques.
 
     Attributes
     ----------
     regressor : TorqueRegressor
         The torques as columns times parameters.
     estimate : Estimate
-        The parameters by least squares, with covariance and noise.
+        The parameters by least squares or instrumental variables, with covariance and noise.
     standard : array, optional
         Standard parameters, ten per body and those of the drives, of physical bodies that meet the
-        torques best; None if they were not asked for.
+        torques best; None if they were not requested.
     fits : mapping of str to Fit
-        "least squares" or "instrumental variables", and "consistent", on the data used and, with
-        "validation, " before the name, on those held out.
+        The errors of "least squares" or "instrumental variables", and of "consistent" bodies, on
+        the data used and, with "validation, " before the name, on data held out.
     condition : float
         The condition number of the regressor.
     essential : tuple of str
@@ -72,9 +72,9 @@ class Identified(Plottable):
     notes : tuple of str
         What was chosen, assumed or left out, in sentences.
     instrument_test : InstrumentTest, optional
-        With instrumental variables: how they were found, and whether least squares differs.
+        The convergence of instrumental variables, and whether least squares differs.
     gains : Gains, optional
-        Torques per unit of what was logged, with deviations, if they were unknown.
+        The torque per logged unit, such as Nm/A, with deviations, if gains were identified.
     samples, held_out : tuples of Samples
         The preprocessed runs that were used, and those held out.
     """
@@ -99,12 +99,12 @@ class Identified(Plottable):
 
     @property
     def values(self) -> Array:
-        """Their values."""
+        """The values of the parameters."""
         return self.estimate.x
 
     @property
     def deviations(self) -> Array:
-        """Their standard deviations."""
+        """The standard deviations of the parameters."""
         return self.estimate.deviations
 
     @property
@@ -120,12 +120,12 @@ class Identified(Plottable):
 
     @property
     def solution(self) -> str:
-        """The solution of `robot`, files and curves: "consistent" if there are physical bodies."""
+        """The solution that `robot`, files and curves use: "consistent" with physical bodies."""
         return [*self.solutions][-1]
 
     @property
     def robot(self) -> Robot:
-        """The arm with the identified parameters: physical bodies if these were asked for."""
+        """The arm with the identified parameters, with physical bodies if these were requested."""
         if self.standard is None:
             return self.regressor.robot_with(self.values)
         values = dict(zip(self.regressor.standard, self.standard, strict=True))
@@ -143,7 +143,7 @@ class Identified(Plottable):
 
     @property
     def is_consistent(self) -> bool:
-        """Whether there are bodies, each of them physical."""
+        """Whether physical bodies were requested, and every body is physical."""
         return self.standard is not None and is_consistent(self.bodies)
 
     def compare(self, run: Samples, solution: str | None = None) -> tuple[Array, Array, Array]:
@@ -168,11 +168,11 @@ class Identified(Plottable):
         return self.torques(q, qd, qdd, solution), deviations
 
     def torques(self, q: Array, qd: Array, qdd: Array, solution: str | None = None) -> Array:
-        """The torques of `robot` and known ones, (k, n), or of a solution by its name."""
+        """The torques of `robot`, or of a solution by its name, and known torques, (k, n)."""
         return self._torques(q, qd, qdd, self._parameters(solution))
 
     def _torques(self, q: Array, qd: Array, qdd: Array, x: Array) -> Array:
-        """The torques of parameters, and known ones."""
+        """The torques of parameters x plus the known torques."""
         known = self.regressor.known_torques(q, qd)
         return np.asarray(self.regressor.columns(q, qd, qdd) @ x + known)
 
@@ -186,7 +186,7 @@ class Identified(Plottable):
         return solutions[solution or self.solution]
 
     def figures(self) -> dict[str, Any]:
-        """All figures as plain data."""
+        """All numerical results as plain data."""
         return {
             "robot": self.regressor.robot.name,
             "parameters": [
@@ -225,11 +225,11 @@ class Identified(Plottable):
         self.robot.with_inertia(self.bodies).to_toml(path)
 
     def plot(self, theme: Theme = "light") -> Figure:
-        """A Plotly figure: measured torques and those of `robot`, data held out shaded."""
+        """A Plotly figure of measured torques and those of `robot`; data held out are shaded."""
         return with_theme(report.torques(self), theme)
 
     def report(self, path: str | Path) -> None:
-        """Write a page with everything, to be opened in a browser, and a JSON file beside it."""
+        """Write the report as an HTML page, and its data as a JSON file of the same name."""
         path = Path(path)
         if path.suffix == ".json":
             raise DataError(f"report {path.name} ends in '.json', as its data do: expected .html")
@@ -237,7 +237,7 @@ class Identified(Plottable):
         self.to_json(path.with_suffix(".json"))
 
     def to_json(self, path: str | Path) -> None:
-        """Write all figures as JSON."""
+        """Write all numerical results as JSON."""
         write(path, json.dumps(self.figures(), indent=2) + "\n")
 
 

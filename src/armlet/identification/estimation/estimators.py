@@ -15,21 +15,21 @@ Array = NDArray[np.float64]
 Rows = tuple[Array, Array]
 """Regressors (k, n, p) and torques (k, n)."""
 SMALL = 1e-10
-"""Below this share of the largest, a singular value of the columns, each of length one, is none."""
+"""Singular values below this share of the largest count as zero; columns have length one."""
 FREE = 10
-"""Rows of a joint beyond the parameters that act on it, at least, if its noise is to be found."""
+"""The fewest rows, beyond one per parameter that acts on a joint, to estimate its noise."""
 ROUNDS = 50
 HUBER = 1.345
-"""The residual, in deviations, above which weights fall: 95 % efficient where all is normal."""
+"""The residual, in deviations, above which weights fall: 95 % efficient for normal residuals."""
 VAGUE = 0.2
-"""The largest deviation of a gain, relative to it."""
+"""The largest standard deviation of a gain, relative to the gain."""
 
 
 @dataclass(frozen=True, eq=False)
 class Factors:
     """The rows of W x = τ of each joint as a triangular factor of (W | τ).
 
-    Rows that are added change the factors and not their size, in whatever order they come.
+    Adding rows does not change the size of the factors, and the order of rows does not matter.
     """
 
     R: Array
@@ -46,7 +46,7 @@ class Factors:
 
     @classmethod
     def sum(cls, terms: "Iterable[Factors]") -> "Factors":
-        """The factors of all rows of the terms."""
+        """The factors of the rows of all `terms` together."""
         return reduce(cls.__add__, terms)
 
     def __add__(self, other: "Factors") -> "Factors":
@@ -59,7 +59,7 @@ class Factors:
         return int(self.rows.sum())
 
     def together(self, weights: Array | None = None) -> Array:
-        """One factor for the rows of all joints, each times the weight of its joint."""
+        """One triangular factor for the rows of all joints, times one weight per joint."""
         n, size, _ = self.R.shape
         scaled = self.R if weights is None else self.R * np.reshape(weights, (n, 1, 1))
         return _triangle(scaled.reshape(n * size, size))
@@ -71,7 +71,7 @@ class Factors:
 
 
 def _triangle(rows: Array) -> Array:
-    """The square triangular factor of some rows, with a diagonal that is not negative."""
+    """The square triangular factor of `rows`, with a nonnegative diagonal."""
     size = rows.shape[1]
     if len(rows) < size:
         rows = np.concatenate([rows, np.zeros((size - len(rows), size))])
@@ -86,7 +86,7 @@ class Estimate:
     x: Array
     covariance: Array
     noise: Array
-    """The deviation of the torques of each joint from the model, (n,)."""
+    """The standard deviation of each joint's residual torques, (n,)."""
     rank: int
     """How many combinations of the parameters the rows determine."""
 
@@ -97,9 +97,9 @@ class Estimate:
 
 
 def solve(R: Array) -> tuple[Array, Array, int]:
-    """The x of least squares, the inverse of WᵀW, and the rank, by a triangular factor of (W | τ).
+    """Least squares by a triangular factor of (W | τ): x, the inverse of WᵀW, and the rank.
 
-    Columns are scaled to length one; what the rows do not determine is left at zero.
+    Columns are scaled to length one; combinations that the rows do not determine are zero.
     """
     W, y = R[:, :-1], R[:, -1]
     scale = np.linalg.norm(W, axis=0)
@@ -111,12 +111,12 @@ def solve(R: Array) -> tuple[Array, Array, int]:
 
 
 def residual_squares(R: Array, x: Array) -> Any:
-    """The sum of squared residuals τ - W x, by a factor of (W | τ) or by each of several."""
+    """The sum of squared residuals τ - W x, from one factor of (W | τ) or each of a stack."""
     return ((R @ np.append(x, -1.0)) ** 2).sum(axis=-1)
 
 
 def residual_noise(factors: Factors, x: Array, rank: int) -> Array:
-    """The deviation of each joint's residuals, parameters counted evenly over the joints."""
+    """The standard deviation of each joint's residuals, over rows less an equal share of `rank`."""
     free = np.maximum(factors.rows - rank / len(factors.R), 1)
     least = 1e-12 * np.sqrt(factors.torques / np.maximum(factors.rows, 1)) + np.finfo(float).tiny
     return np.asarray(np.maximum(np.sqrt(residual_squares(factors.R, x) / free), least))
@@ -131,19 +131,19 @@ def ordinary(factors: Factors) -> Estimate:
 
 
 def joints_of_unknown_noise(factors: Factors) -> list[int]:
-    """The joints with fewer than FREE rows beyond the parameters that act on them.
+    """The joints with fewer rows than `FREE` plus the number of parameters that act on them.
 
-    Parameters can be chosen such that these rows have hardly any residual. Weighted by that, they
-    would count alone.
+    The parameters can fit so few rows almost exactly. Weights by such small residuals would let
+    these rows outweigh all others.
     """
     acting = np.array([column_rank(R[:, :-1]) for R in factors.R])
     return np.flatnonzero((acting > 0) & (factors.rows < acting + FREE)).tolist()
 
 
 def weighted(factors: Factors) -> Estimate:
-    """Least squares in which each joint counts by its own noise, found from its residuals.
+    """Least squares weighted by the noise of each joint, estimated from the residuals.
 
-    All joints count alike where the noise of one cannot be found from its rows.
+    All joints have the same weight if one has too few rows to estimate its noise.
     """
     if joints_of_unknown_noise(factors):
         return ordinary(factors)
@@ -157,7 +157,7 @@ def weighted(factors: Factors) -> Estimate:
 
 
 def _with_weights(factors: Factors, weights: Array) -> Estimate:
-    """Least squares in which the rows of each joint have a weight."""
+    """Least squares with one weight for the rows of each joint."""
     x, inverse, rank = solve(factors.together(weights))
     noise = residual_noise(factors, x, rank)
     return Estimate(x, inverse * ((weights * noise) ** 2).mean(), noise, rank)
@@ -183,7 +183,7 @@ def robust(factors: Factors, rows: Sequence[Rows]) -> Estimate:
 
 
 def _median_noise(rows: Sequence[Rows], x: Array) -> Array:
-    """The deviation of each joint's residuals by their median, which outliers do not move."""
+    """The standard deviation of each joint's residuals by the median, robust against outliers."""
     sizes = np.concatenate(
         [np.where(W.any(axis=-1) | (tau != 0), np.abs(tau - W @ x), np.nan) for W, tau in rows]
     )
@@ -192,10 +192,10 @@ def _median_noise(rows: Sequence[Rows], x: Array) -> Array:
 
 
 def essential(R: Array, x: Array, rows: float, level: float = 0.05) -> list[int]:
-    """The parameters that remain when those are dropped that do not improve the fit.
+    """The indices of the parameters without which the fit is significantly worse.
 
     One after the other, the parameter with the largest relative deviation is left out, until an
-    F-test at this level finds the fit without it worse. `rows` counts independent ones.
+    F-test at `level` finds the fit worse. `rows` is the number of independent rows.
     """
     from scipy.special import fdtri  # which takes as long to load as all of armlet
 
@@ -219,7 +219,7 @@ def essential(R: Array, x: Array, rows: float, level: float = 0.05) -> list[int]
 
 
 class Gains(NamedTuple):
-    """Torques per unit of what was logged, of each joint, and their standard deviations."""
+    """The torque per logged unit, such as Nm/A, of each joint, and its standard deviation."""
 
     values: Array
     deviations: Array
@@ -228,10 +228,10 @@ class Gains(NamedTuple):
 def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[Estimate, Gains]:
     """Parameters and gains of drives, from logs with currents and a known payload.
 
-    The currents are i = k (Y φ + y) of each joint, with known torques y of a payload: without
-    these k and φ would be known only up to a factor (Gautier and Briot 2014). Noise is in the
-    currents, so these are fitted, by Gauss-Newton steps in φ and k on triangular factors of
-    (Y | y | i). The start is the linear form Y φ - g i = -y, g = 1/k, which that noise biases.
+    The currents of each joint are i = k (Y φ + y), with known torques y of a payload, without which
+    k and φ are determined only up to a factor (Gautier and Briot 2014). As currents are noisy, they
+    are fitted, by Gauss-Newton steps in φ and k on triangular factors of (Y | y | i). The first
+    step starts from the solution of Y φ - g i = -y, g = 1/k, which is linear, but biased by noise.
     """
     n, size, _ = factors.R.shape
     p = size - 2
@@ -269,14 +269,14 @@ def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[
 
 
 def in_torques(factors: Factors, gains: Array) -> Factors:
-    """Factors of (Y | g i - y) from those of (Y | y | i)."""
+    """Factors of (Y | g i - y) from `factors` of (Y | y | i), for `gains` g."""
     last = gains[:, None] * factors.R[:, :, -1] - factors.R[:, :, -2]
     R = Factors.of(factors.R[:, :, :-2].transpose(1, 0, 2), last.T).R
     return Factors(R, factors.rows)
 
 
 def _start(factors: Factors, joints: Sequence[str], p: int) -> tuple[Array, Array]:
-    """Parameters and 1/g of the linear form, currents in units of their size."""
+    """The start of `calibrate`: φ and k = 1/g by the linear form, with scaled currents."""
     n, size, _ = factors.R.shape
     unit = np.maximum(np.sqrt(factors.torques), np.finfo(float).tiny)
     currents = _of_each_joint(-factors.R[:, :, -1] / unit[:, None])
@@ -287,7 +287,7 @@ def _start(factors: Factors, joints: Sequence[str], p: int) -> tuple[Array, Arra
 
 
 def _of_each_joint(values: Array) -> Array:
-    """Values of each joint, (n, m), in a column of its own, (n, m, n)."""
+    """Place the values of each joint, (n, m), in a column of their own, (n, m, n)."""
     return np.asarray(values[:, :, None] * np.eye(len(values))[:, None])
 
 

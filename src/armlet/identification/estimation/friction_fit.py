@@ -1,4 +1,4 @@
-"""The shape of friction: velocities that torques are not linear in, by separable least squares."""
+"""The shape of friction, in whose parameters torques are nonlinear: separable least squares."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -18,9 +18,9 @@ from armlet.identification.preprocessing import Preprocessing, preprocess_all
 from armlet.simulation.forces import Friction
 
 SLOWEST, FASTEST = 1e-4, 1.0
-"""Between which velocities, rad/s or m/s, shapes are looked for."""
+"""The range of velocities, rad/s or m/s, that `friction_shape` searches."""
 STEEPNESS, SHIFT = (0.3, 1000.0), (-0.5, 0.5)
-"""Between which p₂, s/rad or s/m, and p₃, rad/s or m/s, sigmoids are looked for."""
+"""The ranges of p₂, s/rad or s/m, and p₃, rad/s or m/s, that `sigmoid_friction` searches."""
 START = 10.0
 """The p₂ that the search starts from."""
 
@@ -34,10 +34,10 @@ def friction_shape(
     model: TorqueModel | None = None,
     preprocessing: Preprocessing | None = None,
 ) -> Friction:
-    """The velocities at which friction changes its sign and Stribeck friction falls.
+    """Fit the velocities over which Coulomb friction changes sign and Stribeck friction falls.
 
-    Torques are linear in everything else, which follows by weighted least squares for each pair of
-    velocities that is tried (Golub and Pereyra 1973).
+    Torques are linear in all other parameters, which follow by weighted least squares for each pair
+    of velocities that is tried (Golub and Pereyra 1973).
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def friction_shape(
     Returns
     -------
     Friction
-        For `TorqueModel(friction=...)` and `Plant(friction=...)`; the size of Stribeck friction
-        is among the parameters that `identify` finds.
+        For `TorqueModel(friction=...)` and `Plant(friction=...)`. The size of Stribeck friction
+        follows from `identify`.
     """
     from scipy.optimize import minimize  # which takes as long to load as all of armlet
 
@@ -80,10 +80,10 @@ def sigmoid_friction(
     model: TorqueModel | None = None,
     preprocessing: Preprocessing | None = None,
 ) -> Sigmoid:
-    """The steepness and the shift of every joint's sigmoid friction (Gaz et al. 2019).
+    """Fit the steepness and the shift of every joint's sigmoid friction (Gaz et al. 2019).
 
-    What torques are linear in, p₁ and all other parameters, follows for every shape that is tried
-    (Golub and Pereyra 1973).
+    Torques are linear in p₁ and all other parameters, which follow by least squares for every pair
+    of steepness and shift that is tried (Golub and Pereyra 1973).
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def sigmoid_friction(
     basis = np.linalg.qr((W / noise[:, None]).reshape(-1, W.shape[-1]))[0]
 
     def outside(columns: Array) -> Array:
-        """Columns less their projection on those of the other parameters."""
+        """Columns minus their projection on the columns of the other parameters."""
         return np.asarray(columns - basis @ (basis.T @ columns))
 
     measured = outside((tau / noise).ravel())
@@ -118,7 +118,7 @@ def sigmoid_friction(
 
     @lru_cache(maxsize=1)  # residuals and their derivative are asked for one after the other
     def fit(x: tuple[float, ...]) -> tuple[Array, Array, Array]:
-        """The columns of a shape, the p₁ that meet the torques best, and the derivatives."""
+        """The columns of the shape x, the best p₁, and the derivatives of the torques by x."""
         rows = []
         for run in runs:
             torques = np.stack(shape(x).torques(run.qd), axis=1)

@@ -1,9 +1,9 @@
 """Instrumental variables: parameters that noise in the measured motion does not bias.
 
 Noise in positions is noise in the regressor W, which makes the parameters of least squares too
-small. An instrument Z is a regressor of nearly the same motion without that noise, and x of
-Zᵀ(τ - W x) = 0 has no bias (Janot, Vandanjon and Gautier 2014: IDIM-IV). With a triangular factor
-of (Z | W | τ) this is least squares on W and τ within the columns of Z.
+small. An instrument Z is a regressor of nearly the same motion without this noise. The x that
+solves Zᵀ(τ - W x) = 0 has no bias (Janot, Vandanjon and Gautier 2014: IDIM-IV): it is the least
+squares of W and τ projected on the columns of Z, here by a triangular factor of (Z | W | τ).
 """
 
 from __future__ import annotations
@@ -39,33 +39,33 @@ from armlet.simulation import Plant, Trajectory, rollout
 from armlet.simulation.forces import Friction, friction_torque
 
 Instrument = Callable[[Robot, Samples], ArrayLike]
-"""The positions at the times `run.t`, (k, n), of a robot with the parameters estimated so far."""
+"""A function of the robot with the current estimate and of a run: positions (k, n) at `run.t`."""
 MOTION = 0.3
-"""The cut-off of the motion that the default instrument follows, in bandwidths. Noise of
-accelerations grows with the fifth power of the cut-off: a four-hundredth of it remains."""
+"""The cut-off of the default instrument, relative to the bandwidth. The variance of noise in
+accelerations grows with the fifth power of the cut-off: 1/400 of it remains."""
 WEAK = 0.1
-"""Below this correlation an instrument is warned of: deviations are large, and not quite true."""
+"""The correlation below which an instrument causes a warning: deviations are unreliable."""
 CONVERGED = 0.01
-"""The largest change of a parameter in the last round, in deviations."""
+"""The largest change of a parameter in the last round, in standard deviations."""
 TARGETS = {"target": "q", "target_velocity": "qd", "target_acceleration": "qdd"}
-"""What a controller may follow, and where a trajectory has it."""
+"""The arguments of a controller that are targets, and the array of a trajectory for each."""
 
 
 class InstrumentTest(NamedTuple):
-    """How instrumental variables were found, and whether least squares differs from them."""
+    """Convergence of instrumental variables, and the test whether least squares is biased."""
 
     rounds: int
-    """How many rounds there were."""
+    """The number of rounds until convergence."""
     correlation: float
-    """The least correlation of a combination of regressors with the instrument, 0 to 1."""
+    """The smallest canonical correlation of the regressor with the instrument, 0 to 1."""
     statistic: float
-    """The F of Durbin, Wu and Hausman: large if least squares differs by more than by chance."""
+    """The F of Durbin, Wu and Hausman: large if least squares differs by more than chance."""
     p: float
-    """The probability of so large a statistic if noise in the motion did not matter."""
+    """The probability of a statistic at least as large if least squares had no bias."""
 
     @property
     def note(self) -> str:
-        """All of it in a sentence."""
+        """The fields in a sentence."""
         differs = "differ from" if self.p < 0.05 else "do not differ from"
         return (
             f"instrumental variables, found in {self.rounds} rounds, {differs} least squares "
@@ -83,9 +83,9 @@ def instrumental(
 ) -> tuple[Estimate, InstrumentTest, Array]:
     """The estimate by instrumental variables, each joint weighted by its noise.
 
-    The default instrument is the measured motion below `MOTION` bandwidths: that of an arm which
-    follows it by computed torques, whatever its parameters. The last result is (W | τ) within the
-    columns of Z, in units of the noise; its least squares are the estimate.
+    The default instrument is the measured motion below `MOTION` bandwidths, which an arm with
+    computed torques would follow whatever its parameters. The last result is (W | τ), projected on
+    the columns of Z and divided by the noise; its least-squares solution is the estimate.
     """
     measured = [regressor.all_rows(run) for run in runs]
     estimate = weighted(factors)
@@ -137,7 +137,7 @@ def _instrument_factors(
 
 
 def _check_positions(positions: ArrayLike, run: Samples) -> Array:
-    """The positions of an instrument; raise unless there are finite ones for every row."""
+    """Return the positions of an instrument as an array; raise unless all are finite."""
     q = np.asarray(positions, dtype=float)
     if q.shape != run.q.shape:
         raise DataError(
@@ -155,20 +155,20 @@ def _check_positions(positions: ArrayLike, run: Samples) -> Array:
 
 
 def _projection(both: Factors, noise: Array) -> tuple[Array, Array]:
-    """(W | τ) of all joints, and a basis of the columns of Z, both in the rows of one factor."""
+    """(W | τ) of all joints, and a basis of the columns of Z, from one factor of (Z | W | τ)."""
     R = both.together(1 / noise)
     p = (R.shape[1] - 1) // 2
     return R[:, p:], _basis(R[:, :p])
 
 
 def _basis(A: Array) -> Array:
-    """An orthonormal basis of some columns."""
+    """An orthonormal basis of the columns of A."""
     U, s, _ = np.linalg.svd(A / np.maximum(np.linalg.norm(A, axis=0), 1e-300), full_matrices=False)
     return np.asarray(U[:, s > SMALL * s[0]])
 
 
 def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
-    """One round: the estimate with the weights of a noise, and the noise of its residuals."""
+    """One round: the estimate with weights 1/`noise`, and the noise of its residuals."""
     R, basis = _projection(both, noise)
     x, inverse, rank = solve(basis.T @ R)
     _, _, whole = solve(R)
@@ -184,7 +184,7 @@ def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
 def _test(
     R: Array, basis: Array, x: Array, rounds: int, rows: int, repeats: float
 ) -> InstrumentTest:
-    """Whether least squares differs: the part of W outside of Z would have other parameters."""
+    """Test whether the part of W outside the columns of Z would give other parameters."""
     from scipy.stats import f as fisher  # which takes as long to load as all of armlet
 
     inside = basis.T @ R
@@ -211,30 +211,29 @@ def closed_loop(
     dt: float = 1e-3,
     friction: Friction | None = None,
 ) -> Instrument:
-    """An instrument that simulates the arm as estimated so far under its own controller (IDIM-IV).
+    """An instrument that simulates the arm with the current estimate and its controller (IDIM-IV).
 
-    The simulation is compiled once: parameters are given at run time.
+    The simulation is compiled once, with the parameters as arguments.
 
     Parameters
     ----------
     robot : Robot
         The arm to be identified.
     controller : Function
-        The controller that the arm had, as in `armlet.controllers`: of q, qd and of "target",
-        "target_velocity" and "target_acceleration", as many as it needs.
+        The controller of the measured run, as in `armlet.controllers`: a function of q, qd and any
+        of "target", "target_velocity" and "target_acceleration".
     reference : Trajectory
-        The motion that was commanded, from time 0 at the first row of the log; its joints are put
-        in the order of the robot's by their names.
+        The commanded motion, with time 0 at the first row of the log; joints are matched by name.
     dt : float
         The length of a step of the simulation, in s.
     friction : Friction, optional
-        How Coulomb friction changes its sign smoothly, and Stribeck friction, which is not
-        identified here; none of the latter by default.
+        How Coulomb friction changes sign smoothly, and the size of Stribeck friction, which is not
+        identified here and zero by default.
 
     Returns
     -------
     function
-        For `identify(estimator="instrumental", instrument=...)`.
+        The instrument, for `identify(estimator="instrumental", instrument=...)`.
     """
     unknown = [name for name in controller.inputs if name not in ("q", "qd", *TARGETS)]
     if unknown:
@@ -279,7 +278,7 @@ def closed_loop(
         start = reference.at(reference.t[0])
         first, speed = start.q[:, columns], start.qd[:, columns]
         ends: Array = dt * np.arange(steps + 1.0)
-        wanted = reference.at(np.minimum(ends[:-1] + dt / 2, reference.t[-1]))  # within each step
+        wanted = reference.at(np.minimum(ends[:-1] + dt / 2, reference.t[-1]))  # mid-step
         arguments = {name: getattr(wanted, key)[:, columns] for name, key in TARGETS.items()}
         for name in USUAL:
             arguments[name] = np.array([getattr(drive, name) for drive in arm.drives])

@@ -1,4 +1,4 @@
-"""Parameters that bodies can have: least squares under linear matrix inequalities.
+"""Physically consistent parameters: least squares under linear matrix inequalities.
 
 A body with positive density everywhere has a positive definite pseudo-inertia
 
@@ -7,11 +7,11 @@ A body with positive density everywhere has a positive definite pseudo-inertia
 with the inertia J about the frame's origin, the first moment c and the mass m, and every positive
 definite P belongs to such a body (Wensing, Kim, Slotine 2018).
 
-Of a prior P₀ = L Lᵀ, the unknowns y of a body are the ten entries of L⁻¹ (P - P₀) L⁻ᵀ: zero at the
-prior, of order 1 for another body of its size. With the singular values A = U S Vᵀ of the rows in
-these unknowns, those directions of Vᵀ y that the rows determine better than the prior does (S > 1)
-are replaced by their residuals S Vᵀ y - Uᵀ b. All numbers that the solver sees are then of order 1,
-however small the noise: the rows decide what they determine, the prior the rest.
+With a prior P₀ = L Lᵀ, the unknowns y of a body are the ten entries of L⁻¹ (P - P₀) L⁻ᵀ: zero at
+the prior, of order 1 for another body of its size. In these unknowns, the rows are A y = b with
+A = U S Vᵀ. The entries of Vᵀ y that the rows determine better than the prior does (S > 1) are
+replaced by the residuals S Vᵀ y - Uᵀ b. All numbers in the solver are then of order 1, however
+small the noise. The rows decide what they determine; the prior decides the rest.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ Boxes = float | Mapping[str, tuple[ArrayLike, ArrayLike]]
 LEAST = 1e-4
 """Pseudo-inertias are at least this share of the prior's."""
 NONNEGATIVE = ("rotor_inertia", "viscous", "coulomb")
-"""What a drive has at least none of."""
+"""The parameters of drives that must not be negative."""
 LARGEST = 1e6
-"""How much more accurately than the prior the rows can determine an unknown, for the solver."""
+"""The largest singular value in the solver; the noise is scaled up where one is larger."""
 ENOUGH = {"reduced_tol_gap_abs": 1e-6, "reduced_tol_gap_rel": 1e-6, "reduced_tol_feas": 1e-7}
-"""How accurate a solution must be where the solver gets no further: bodies are to within 1 %."""
+"""The tolerances of a solution at which the solver stalls: bodies are accurate to 1 %."""
 FAINT = 1e-6
-"""How much the squares of parameters of drives count, to be zero where nothing determines them."""
+"""The weight of squared parameters of drives, so that undetermined ones are zero."""
 ENTRIES = np.triu_indices(4)
 ROOTS = np.where(ENTRIES[0] == ENTRIES[1], 1.0, np.sqrt(2.0))
-"""The ten entries of a symmetric matrix, and what makes squares of them add up to those of all."""
+"""The ten entries of a symmetric matrix, and the factors that preserve the Frobenius norm."""
 
 
 def pseudo_inertia(phi: Any) -> Any:
@@ -67,11 +67,11 @@ def is_consistent(phi: Array) -> bool:
 
 
 RADIUS = 0.1
-"""The radius in m of the balls that stand for bodies of which nothing is known."""
+"""The radius, in m, of the ball that replaces an unknown body."""
 
 
 def likely_bodies(phi: Array) -> Array:
-    """Bodies, (nb, 10), with balls of the mean mass, or 1 kg, for those that are not physical."""
+    """Replace bodies, (nb, 10), that are not physical by balls of the mean mass, or of 1 kg."""
     physical = np.array([is_consistent(body[None]) for body in phi])
     mass = float(phi[physical, 9].mean()) if physical.any() else 1.0
     J = 0.4 * mass * RADIUS**2
@@ -86,20 +86,20 @@ class Physical:
     Attributes
     ----------
     prior : {"entropic", "euclidean"}
-        The distance from likely bodies, which decides what the data do not: tr(P P₀⁻¹) - log det P
-        of pseudo-inertias, which does not depend on frames and units, or squares of differences
-        of P in units of P₀.
+        The distance from likely bodies, which decides where the data do not. With pseudo-inertias P
+        of a body and P₀ of its prior, entropic is tr(P P₀⁻¹) - log det P, independent of frames and
+        units; Euclidean is the square of P - P₀ in units of P₀.
     strength : float
-        How much that distance counts, in squares of the noise.
+        The weight of this distance, in units of the squared noise.
     bodies : array_like of shape (nb, 10), optional
-        Likely bodies as in `robot.phi`, from CAD for instance, zeros for an unknown one; those of
-        the robot by default.
+        Likely bodies as in `robot.phi`, from CAD for instance, with zeros for an unknown body; by
+        default those of the robot.
     bounds : mapping of str to float, optional
         Upper bounds of standard parameters, such as {"m7": 1.5}.
     boxes : float or mapping of str to pairs, optional
-        Where centres of mass are: in boxes, lower and upper corners by the name of a frame and in
-        its axes, such as {"link2": ((-0.1, -0.4, -0.1), (0.1, 0, 0.1))}; or, by a margin in m, in
-        boxes around the joints and the frames of every body.
+        Boxes around the centres of mass: lower and upper corners by the name of a frame, in its
+        axes, such as {"link2": ((-0.1, -0.4, -0.1), (0.1, 0, 0.1))}; or one margin in m, for boxes
+        around the joints and the frames of every body.
     """
 
     prior: Distance = "entropic"
@@ -113,7 +113,7 @@ class Physical:
         validation.number(self.strength, "strength", above=0)
 
     def of_robot(self, robot: Robot, names: Sequence[str]) -> Prior:
-        """The prior of a robot whose standard parameters have these names."""
+        """The prior of a robot whose standard parameters are called `names`."""
         bodies = robot.phi.astype(float)
         if self.bodies is not None:
             bodies = _check_bodies(self.bodies, robot)
@@ -134,7 +134,7 @@ class Physical:
 
 
 class Box(NamedTuple):
-    """A box that the centre of mass of a body is in: lower ≤ Rᵀ(com - r) ≤ upper."""
+    """A box around the centre of mass of a body: lower ≤ Rᵀ(com - r) ≤ upper."""
 
     body: int
     R: Array
@@ -154,7 +154,7 @@ class Prior(NamedTuple):
 
 
 def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
-    """Bodies as an array, if each of them is physical or zero."""
+    """Return bodies as an array; raise unless each of them is physical or zero."""
     phi = validation.array(bodies, "bodies", (robot.nb, 10))
     for joint, body in zip(robot.joints, phi, strict=True):
         if body.any() and not is_consistent(body[None]):
@@ -167,7 +167,7 @@ def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
 
 
 def com_boxes(robot: Robot, boxes: Boxes) -> list[Box]:
-    """The boxes of centres of mass: between corners, or around the geometry by a margin in m."""
+    """The boxes around centres of mass: from corners, or by a margin in m around the geometry."""
     if isinstance(boxes, Mapping):
         return [_box(robot, name, corners) for name, corners in boxes.items()]
     margin = validation.number(boxes, "boxes", "a margin in m, or boxes by frame", low=0)
@@ -198,9 +198,9 @@ def _box(robot: Robot, name: str, corners: tuple[ArrayLike, ArrayLike]) -> Box:
 
 
 def _scale(prior: Array, A: Array) -> Array:
-    """T of standard parameters `prior + T y`, with unknowns y of order 1 of bodies and drives.
+    """The matrix T of standard parameters `prior + T y`, whose unknowns y are of order 1.
 
-    The columns of A are torques of standard parameters that are 1; drives have as large ones.
+    The columns of A are torques for unit parameters. T gives drives the same norm as bodies.
     """
     count = prior.size
     T = np.zeros((A.shape[1], A.shape[1]))
@@ -216,10 +216,10 @@ def _scale(prior: Array, A: Array) -> Array:
 
 
 def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior) -> Array:
-    """The standard parameters of least squares among those that bodies and drives can have.
+    """The standard parameters of physical bodies and drives that meet the torques best.
 
-    R is a triangular factor of (W | τ) in units of the noise. The parameters of W are Lam times the
-    standard ones, ten per body and others, whose names are `names`.
+    `R` is a triangular factor of (W | τ) in units of the noise. The parameters of W are `Lam` times
+    the standard parameters, ten per body and others, which are called `names`.
     """
     cp = require("cvxpy")
     A = R[:, :-1] @ Lam / np.sqrt(prior.strength)
@@ -229,7 +229,7 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
     c = np.zeros(len(Vt))
     c[: len(S)] = U.T[: len(S)] @ (R[:, -1] / np.sqrt(prior.strength) - A @ likely)
     S = np.pad(S, (0, len(Vt) - len(S)))
-    # Where no bodies meet the torques to within so little noise, the noise is larger than that.
+    # The noise may be too small for any physical body: on failure, try ten times as much.
     for scale in max(1.0, S[0] / LARGEST) * 10.0 ** np.arange(7):
         size, target = S / scale, c / scale
         determined = size > 1
@@ -248,7 +248,7 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
                 distance += cp.sum_squares(P - np.eye(4))
         problem = cp.Problem(cp.Minimize(cp.sum_squares(residuals) + distance), limits)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of one that is just accurate enough
+            warnings.simplefilter("ignore", UserWarning)  # of barely accurate solutions
             try:
                 problem.solve(solver=cp.CLARABEL, **ENOUGH)
                 status = str(problem.status)
@@ -265,7 +265,7 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
 
 
 def _matrix(cp: Any, entries: Any) -> Any:
-    """The symmetric matrix of ten entries, those off the diagonal times √2."""
+    """The symmetric matrix of ten entries, of which those off the diagonal are scaled by √2."""
     E = np.zeros((4, 4, 10))
     E[(*ENTRIES, np.arange(10))] = 1 / ROOTS
     E[(*ENTRIES[::-1], np.arange(10))] = 1 / ROOTS
@@ -273,7 +273,7 @@ def _matrix(cp: Any, entries: Any) -> Any:
 
 
 def _limits(s: Any, names: Sequence[str], prior: Prior) -> list[Any]:
-    """What standard parameters must be besides physical."""
+    """The constraints on standard parameters s: signs of drives, upper bounds and boxes."""
     limits = [s[k] >= 0 for k, name in enumerate(names) if name.rstrip("0123456789") in NONNEGATIVE]
     limits += [s[k] <= prior.bounds[x] for k, x in enumerate(names) if x in prior.bounds]
     for i, R_box, origin, lower, upper in prior.boxes:

@@ -1,4 +1,4 @@
-"""Torques as columns, functions of the motion, that are linear in the parameters."""
+"""Torque models that are linear in the parameters: one column per parameter."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from armlet.minimal import MinimalParameters, standard_names
 from armlet.simulation.forces import Friction, friction_direction, stribeck_share
 
 Column = Callable[[Array, Array, Array], ArrayLike]
-"""The torques of all joints, (k, n), at states (k, n), for a parameter that is 1."""
+"""A function of q, qd and qdd, (k, n): the torques of all joints, (k, n), for a parameter of 1."""
 CHUNK = 1024
-"""How many rows that remain after decimation are computed at a time."""
+"""How many decimated rows are computed at a time."""
 FRICTION: dict[str, Callable[[Array, Array], Array]] = {
     "viscous": lambda qd, sign: qd,
     "coulomb": lambda qd, sign: sign,
@@ -30,7 +30,7 @@ FRICTION: dict[str, Callable[[Array, Array], Array]] = {
     "coulomb_forward": lambda qd, sign: np.maximum(sign, 0),
     "coulomb_backward": lambda qd, sign: np.minimum(sign, 0),
 }
-"""The torque of one joint at its velocity and the sign of that, for a parameter that is 1."""
+"""Friction of a joint by its velocity and the sign of its velocity, for a parameter of 1."""
 USUAL = ("viscous", "coulomb", "offset")
 
 
@@ -38,8 +38,8 @@ USUAL = ("viscous", "coulomb", "offset")
 class Sigmoid:
     """The shape of friction p₁/(1 + exp(-p₂ (q̇ + p₃))) - p₁/(1 + exp(-p₂ p₃)) (Gaz et al. 2019).
 
-    The size p₁ is a parameter of each joint; viscous friction and an offset are part of the shape,
-    which `sigmoid_friction` finds from logs.
+    `sigmoid_friction` finds p₂ and p₃ from logs. `identify` finds p₁ of each joint, and no viscous
+    friction or offset, which the sigmoid replaces.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Sigmoid:
     shift: tuple[float, ...]
 
     def torques(self, qd: Array) -> tuple[Array, Array, Array]:
-        """The torques at velocities (k, n), for p₁ = 1, and their derivatives by log p₂ and p₃."""
+        """The torques at velocities (k, n) for p₁ = 1, their derivatives by log p₂, and by p₃."""
         p2, p3 = np.array(self.steepness), np.array(self.shift)
         # (1 + tanh(x/2))/2 is 1/(1 + exp(-x)) without overflow
         moving, at_rest = np.tanh(p2 * (qd + p3) / 2), np.tanh(p2 * p3 / 2)
@@ -63,26 +63,26 @@ class Sigmoid:
 
 @dataclass(frozen=True, eq=False)
 class TorqueModel:
-    """Which parameters torques have: inertial ones, friction, further columns and gains.
+    """The parameters of a torque model: inertial ones, friction, further columns and gains.
 
     Attributes
     ----------
     parameters : MinimalParameters, optional
-        The inertial parameters to identify; Lin's minimal set by default, with rotor inertias and
-        friction as the next two say.
+        The inertial parameters to identify; by default Lin's minimal set, with rotor inertias and
+        friction if `rotors` and `friction` are True.
     rotors : bool
         Whether rotor inertias are identified, too.
     friction : bool, sequence of str, Friction or Sigmoid
         True for viscous and Coulomb friction and an offset of every joint; names among "viscous",
-        "coulomb", "offset", "coulomb_forward" and "coulomb_backward"; the friction of a
-        simulation, smooth around velocity 0, with Stribeck friction if it has one; or a sigmoid.
+        "coulomb", "offset", "coulomb_forward" and "coulomb_backward"; an `armlet.Friction`, which
+        is smooth around velocity 0 and may have Stribeck friction; or a `Sigmoid`.
     extra : mapping of str to function, optional
-        Further columns by the names of their parameters, such as springs: functions of q, qd and
-        qdd, user functions (`armlet.function`, for one state) or of arrays with a row for every
-        state, that return the torque of every joint for a parameter that is 1.
+        Further columns, such as springs, by the names of their parameters: functions of q, qd and
+        qdd that return the torque of every joint for a parameter of 1. A user function
+        (`armlet.function`) takes one state, any other function arrays with a row for every state.
     gains : bool
-        Whether logs have currents, or torques in unknown units, and a gain of every joint is
-        identified, too; one run or more has a known payload, by `log.with_payload`.
+        Whether to identify a gain of every joint, too, from currents or torques in unknown units;
+        at least one run needs a known payload, by `log.with_payload`.
     """
 
     parameters: MinimalParameters[Robot] | None = None
@@ -92,7 +92,7 @@ class TorqueModel:
     gains: bool = False
 
     def of_robot(self, robot: Robot) -> TorqueRegressor:
-        """The torques of a robot by this model."""
+        """The torque regressor of a robot by this model."""
         notes: tuple[str, ...] = ()
         if self.parameters is None:
             minimal, notes = identifiable(robot, self.rotors, self.friction is True)
@@ -141,14 +141,14 @@ class TorqueRegressor:
     """The torques of a robot: a sum of columns times parameters, and known torques."""
 
     parameters: MinimalParameters[Robot]
-    """The inertial parameters, with those of the drives that are in the set."""
+    """The minimal set of inertial parameters, which may include parameters of the drives."""
     friction: tuple[str, ...]
-    """Terms of friction not in that set; of coupled joints, those of the joint that leads."""
+    """Friction terms outside the minimal set; of coupled joints, only the leader has them."""
     shape: Friction | Sigmoid | None
-    """How signs change smoothly and Stribeck friction falls; by default signs are exact."""
+    """The smooth shape of friction; None for Coulomb friction with the velocity's exact sign."""
     extra: Mapping[str, Function | Column]
     gains: bool
-    """Whether gains are unknown: rows have a further column with the torques of known payloads."""
+    """Whether gains are unknown; if so, `rows` yields regressors with known torques appended."""
     notes: tuple[str, ...]
     """Which parameters were left out, and why."""
 
@@ -159,18 +159,18 @@ class TorqueRegressor:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All parameters in their order."""
+        """The names of all parameters, in order."""
         joints = (f"{term}{i + 1}" for term in self.friction for i in self.robot._leaders)
         return (*self.parameters.names, *joints, *self.extra)
 
     @property
     def standard(self) -> tuple[str, ...]:
-        """The standard parameters, ten per body and those of drives, and those beside the set."""
+        """The names of the standard parameters, then of friction terms and further columns."""
         return (*self.parameters.standard, *self.names[len(self.parameters) :])
 
     @property
     def Lam(self) -> Array:
-        """All parameters as a matrix times the standard ones."""
+        """The matrix that maps `standard` parameters to all parameters of `names`."""
         p = self.parameters
         others = len(self.names) - len(p)
         Lam = np.zeros((len(self.names), len(p.standard) + others))
@@ -179,7 +179,7 @@ class TorqueRegressor:
         return Lam
 
     def columns(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """The columns at states (k, n), (k, n, p)."""
+        """The regressor (k, n, p) at states (k, n), one column for each parameter."""
         k, n = qd.shape
         W = np.zeros((k, n, len(self.names)))
         place = len(self.parameters)
@@ -200,7 +200,7 @@ class TorqueRegressor:
         return np.asarray(self.robot._without_friction().passive_torque(q, qd))
 
     def payload(self, load: Load | None) -> Array:
-        """What a payload adds to the parameters, (p,)."""
+        """The change of the parameters by a payload, (p,), zero without one."""
         p, x = self.parameters, np.zeros(len(self.names))
         if load is not None:
             more = self.robot.with_payload(*load).phi - self.robot.phi
@@ -208,10 +208,10 @@ class TorqueRegressor:
         return x
 
     def rows(self, samples: Samples) -> Iterator[Rows]:
-        """Yield regressors and torques, some rows at a time; rows of joints at rest are zero.
+        """Yield decimated regressors and torques by chunks; rows of joints at rest are zero.
 
-        Known torques, of the payload, springs and compensation, are subtracted, or are the last
-        column where gains are unknown.
+        Known torques, of payload, springs and gravity compensation, are subtracted from the
+        torques, or appended to the regressor as its last column if gains are unknown.
         """
         load = self.payload(samples.payload)
         for chunk in samples.chunks(CHUNK):
@@ -233,18 +233,18 @@ class TorqueRegressor:
         return np.concatenate(W), np.concatenate(tau)
 
     def factors(self, samples: Iterable[Samples]) -> Factors:
-        """The factors of all rows of some samples."""
+        """The triangular factors of all rows of `samples`."""
         n, size = self.robot.n, len(self.names) + self.gains + 1
         none = Factors(np.zeros((n, size, size)), np.zeros(n, dtype=np.int64))
         return Factors.sum([none, *(Factors.of(*x) for run in samples for x in self.rows(run))])
 
     def robot_with(self, x: Array) -> Robot:
-        """The robot with these parameters: its torques are right, its bodies may be unphysical."""
+        """The robot with parameters x: its torques are right, but bodies may not be physical."""
         p = self.parameters
         return self.with_drives(p.robot(x[: len(p)]), dict(zip(self.names, x, strict=True)))
 
     def with_drives(self, robot: Robot, values: Mapping[str, float]) -> Robot:
-        """A robot whose drives have the parameters that are among the values, by their names."""
+        """The robot with the parameters of drives that `values` has, by names such as coulomb1."""
         followers = set(range(robot.nb)) - set(robot._leaders)
         values = {**values, **{f"{term}{i + 1}": 0.0 for term in self.friction for i in followers}}
         drives = (
@@ -256,7 +256,7 @@ class TorqueRegressor:
         return replace(robot, drives=tuple(drives))
 
     def _friction(self, term: str, qd: Array) -> Array:
-        """The torques of a term of friction, each for a parameter that is 1."""
+        """The torques (k, n) of one friction term, for parameters of 1."""
         if isinstance(self.shape, Sigmoid):
             return self.shape.torques(qd)[0]
         sign = np.sign(qd) if self.shape is None else friction_direction(self.shape, qd)
@@ -285,9 +285,9 @@ class TorqueRegressor:
 def identifiable(
     robot: Robot, rotors: bool, friction: bool
 ) -> tuple[MinimalParameters[Robot], tuple[str, ...]]:
-    """The minimal parameters, less those that only rounded angles of a file would add.
+    """The minimal parameters without those that exist only by the rounding of a file's angles.
 
-    An axis 3e-6 rad off the vertical, by rounding, shows a first moment by 3e-6 of its weight.
+    If rounding tilts a vertical axis by 3e-6 rad, 3e-6 of the weight of a first moment acts on it.
     """
     every = minimal_parameters(robot, rotors=rotors, friction=friction)
     exact, off = with_exact_angles(robot)
@@ -307,7 +307,7 @@ def identifiable(
 def _check_names(
     p: MinimalParameters[Robot], friction: Sequence[str], extra: Iterable[str]
 ) -> None:
-    """Raise if two parameters have one name, or a further column has that of a parameter."""
+    """Raise if two parameters have the same name, or a further column that of a parameter."""
     twice = [term for term in friction if f"{term}1" in p.standard]
     if twice:
         raise DataError(

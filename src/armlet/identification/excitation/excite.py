@@ -40,21 +40,21 @@ from armlet.simulation.trajectory import Occurrence  # noqa: F401  in the type h
 
 Array = NDArray[np.float64]
 CHECKED = 1000.0
-"""The rate in Hz at which limits are checked in the end."""
+"""The rate, in Hz, at which the limits of the final motion are checked."""
 HALVINGS = 24
-"""How often the share of a motion that keeps within the limits is halved in."""
+"""The number of bisections for the largest share of a motion within the limits."""
 SPARE = 1e-9
-"""The slack that a checked motion has, so that no rounding breaks a limit."""
+"""The slack of a checked motion, so that rounding breaks no limit."""
 POINTS = 501
-"""How many times a plot shows."""
+"""The number of points of a plotted curve."""
 COLUMNS = {"position": "q", "speed": "qd", "acceleration": "qdd", "torque": "tau"}
-"""What is limited for every joint, and where a trajectory has it."""
+"""The limits of each joint, and the array of a trajectory that each one limits."""
 LINE, EDGE = COLOURS[0], COLOURS[3]
 """The colours of motions and of limits."""
 
 
 class Stage(NamedTuple):
-    """A stage of the search: how sharp the criterion is, and the weight of the barriers."""
+    """A stage of the search: exponent of the criterion, weight of barriers, most iterations."""
 
     exponent: float
     weight: float
@@ -62,13 +62,13 @@ class Stage(NamedTuple):
 
 
 EARLY = (Stage(1, 3e-2, 100), Stage(4, 1e-2, 200))
-"""What every start goes through."""
+"""The stages of every start."""
 LATE = (Stage(16, 3e-3, 300), Stage(32, 1e-3, 300))
-"""What the best goes through."""
+"""The further stages of the best start."""
 MORE = Stage(32, 1e-3, 50)
-"""What it goes through once more, with more slack, if it breaks a limit between the times."""
+"""A further stage, with more slack, for a motion that breaks a limit between sampled times."""
 ROUNDS = 8
-"""How often it does before the motion is scaled down instead."""
+"""How many times `MORE` is run at most; the motion is then scaled down instead."""
 
 
 @single_blas_thread
@@ -87,38 +87,38 @@ def excite(
     starts: int = 4,
     seed: int = 0,
 ) -> Excitation:
-    """A motion that excites a robot: its parameters can be identified well from torques along it.
+    """Find a motion whose torques determine the parameters of a robot well.
 
     The coefficients of the path are chosen by L-BFGS, from random starts, with exact derivatives;
-    logarithmic barriers keep the motion within the limits. It is then checked at 1 kHz, and where
-    it breaks a limit, the search goes on with more slack. The arm is at rest at both ends.
+    logarithmic barriers keep the motion within the limits. The motion is then checked at 1 kHz; if
+    it breaks a limit, the search continues with more slack. The arm is at rest at both ends.
 
     Parameters
     ----------
     robot : Robot
     duration : float
-        How long, in s.
+        The duration of the motion, in s.
     harmonics : int, optional
-        The path is a Fourier series with so many harmonics, 5 by default; the period is the
-        duration.
+        The number of harmonics of the path, a Fourier series whose period is the duration; by
+        default 5.
     splines : int, optional
-        Instead, the path is a B-spline of degree 5 with so many points that can be chosen.
+        Instead of `harmonics`: the number of free control points of a B-spline of degree 5.
     criterion : {"condition", "log_det"}
-        What is optimised for the regressor W over all times: a small condition number, columns as
-        they are, or a large det(WᵀW).
+        What is optimised for the regressor W over all times: a small condition number, without
+        scaling of columns, or a large det(WᵀW).
     rate : float
         Rows per second of the result.
     limits : MotionLimits, optional
         Limits of positions, speeds, accelerations, torques and the tool; by default the robot's
         own, less a margin.
     parameters : MinimalParameters, optional
-        The parameters to be identified; by default the minimal ones, with those of the next two.
+        The parameters to be identified; by default the minimal ones by `rotors` and `friction`.
     rotors, friction : bool
         Whether rotor inertias and friction are to be identified, too.
     starts : int
-        How many random motions to start from; the best is followed to the end.
+        The number of random motions to start from; only the best is optimised to the end.
     seed : int
-        Of the random numbers. The same seed gives the same bits on the same machine.
+        The seed of the random numbers. The same seed gives the same bits on the same machine.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def excite(
 
 
 def _times(duration: float, rate: float) -> Array:
-    """Times from 0 to the duration at about a rate in Hz, both ends included."""
+    """Times from 0 to `duration` at about `rate` Hz, both ends included."""
     return np.linspace(0, duration, max(1, round(duration * rate)) + 1)
 
 
@@ -185,7 +185,7 @@ def _times(duration: float, rate: float) -> Array:
 
 
 class Candidate:
-    """A motion that is improved, from a random start about a posture within the limits."""
+    """A motion to be optimised, from a random start about a posture within the limits."""
 
     def __init__(
         self, problem: Problem, criterion: CriterionName, rng: np.random.Generator
@@ -204,7 +204,7 @@ class Candidate:
         self.x = self.between(_largest(lambda x: slack(x) >= spare))
 
     def improve(self, stage: Stage, step: Callable[[], None]) -> None:
-        """Go through a stage of the search; `step` is called at every iteration."""
+        """Minimise the objective of one stage; `step` is called at every iteration."""
         from scipy.optimize import minimize  # which takes as long to load as all of armlet
 
         def note(xk: Array) -> None:
@@ -219,19 +219,19 @@ class Candidate:
         minimize(self.problem.objective, self.x.ravel(), arguments, **how)
 
     def between(self, share: float) -> Array:
-        """The motion, scaled down about its posture."""
+        """The coefficients of the motion, scaled by `share` about its posture."""
         return self.still + share * (self.x - self.still)
 
     @property
     def cost(self) -> float:
-        """How good it is, by the next stage of the search."""
+        """The objective of the first late stage; lower is better."""
         return self.problem.objective(self.x, CRITERIA[self.criterion], *LATE[0][:2])[0]
 
 
 def _search(
     problem: Problem, criterion: CriterionName, starts: int, rng: np.random.Generator
 ) -> tuple[Candidate, str]:
-    """The best motion, and why the search ended before its time."""
+    """The best candidate of all starts, and the reason if the search was interrupted."""
     total = starts * sum(x.iterations for x in EARLY) + sum(x.iterations for x in LATE)
     tried: list[Candidate] = []
     done = 0
@@ -264,7 +264,7 @@ def _state(problem: Problem, x: Array, times: Array) -> State:
 
 
 def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
-    """Search on with more slack while a motion breaks limits; why that ended before its time."""
+    """Improve a motion with more slack while it breaks limits; return why this was interrupted."""
     try:
         for _ in range(ROUNDS):
             state = _state(problem, best.x, times)
@@ -280,9 +280,9 @@ def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
 
 
 def _share_within(problem: Problem, best: Candidate, times: Array) -> float:
-    """The share of a motion, about its posture, that keeps within the limits at all times.
+    """The largest scale of a motion, about its posture, that is within the limits at all times.
 
-    A share is looked for at those times alone at which limits were broken, until no others are.
+    The search checks only times at which limits were broken, and adds times until none is left.
     """
     still, moved = (_state(problem, x, times) for x in (best.still, best.x))
 
@@ -323,7 +323,7 @@ class Excitation(Trajectory):
     """A trajectory from which the parameters of a robot can be identified well.
 
     Torques are those of the robot's parameters and friction, nan if it has no masses. `ended` says
-    why the search ended before its time, `notes` what was assumed.
+    why the search was interrupted, if it was; `notes` says what was assumed.
 
     Attributes
     ----------
@@ -336,11 +336,11 @@ class Excitation(Trajectory):
         The condition number of the regressor W over all rows, columns as they are, and the
         logarithm of det(WᵀW / rows).
     criterion : str
-        What was optimised.
+        The criterion that was optimised.
     history : array
-        The criterion at every step of the search, at fewer times and with smooth friction.
+        The criterion at every iteration of the search, which has fewer times and smooth friction.
     limits : mapping of str to Range
-        What the motion keeps within, margins taken off: lower and upper limits by name.
+        The limits of the motion, margins subtracted: lower and upper limits by name.
     parameters : MinimalParameters
         The parameters that are to be identified, one column of W for each.
     """
@@ -363,7 +363,7 @@ class Excitation(Trajectory):
         return {name: limits.margins(values[name]) for name, limits in self.limits.items()}
 
     def at(self, times: ArrayLike) -> Trajectory:
-        """The motion at other times from 0 to its duration, evaluated there."""
+        """The motion evaluated at other times, from 0 to its duration."""
         t = np.atleast_1d(np.asarray(times, dtype=float))
         if not np.all((t >= 0) & (t <= self.path.duration)):
             raise DataError(
@@ -372,7 +372,7 @@ class Excitation(Trajectory):
         return motion_along(self.robot, self.path, self.coefficients, t, self.notes)
 
     def plot(self, theme: Theme = "light") -> Figure:
-        """A Plotly figure: what every joint does, and the tool in its box, with the limits."""
+        """A Plotly figure of each joint's motion and torque, and of the tool, with their limits."""
         graphs = graph_objects()
         run = self.at(np.linspace(0, self.path.duration, POINTS))
         shown = {x: y for x, y in COLUMNS.items() if not np.isnan(getattr(run, y)).any()}
@@ -440,7 +440,7 @@ def tool_positions(robot: Robot, q: Array) -> Array:
 def motion_along(
     robot: Robot, path: Path, coefficients: Array, t: Array, notes: tuple[str, ...] = ()
 ) -> Trajectory:
-    """The motion along a path at times; torques and energies are nan of a robot without masses."""
+    """The motion along a path at times t; torques and energies are nan if no body has mass."""
     q, qd, qdd = path.motion(coefficients, t)
     tau, kinetic, potential = (np.full_like(x, np.nan) for x in (q, t, t))
     if robot.phi.any():

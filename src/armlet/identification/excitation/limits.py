@@ -28,7 +28,7 @@ UNITS = {
 
 
 def units(name: str, letters: Set[str]) -> str:
-    """The units of a limit for joints of some types, R and P."""
+    """The units of a limit for joints of the types in `letters`, R and P."""
     return ", ".join(x for letter, x in zip("RP", UNITS[name], strict=True) if letter in letters)
 
 
@@ -58,18 +58,18 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class Limit:
-    """Entries that a motion must keep within a range; the name is one of `UNITS`."""
+    """Functions of a motion, its entries, and their range; the name is one of `UNITS`."""
 
     name: str
     range: Range
     values: Callable[[State], Array]
     """The entries at a state, (k, c)."""
     vjp: Callable[[State, Array], State]
-    """The derivative by the state of their sum with cotangents, (k, c)."""
+    """The vector-Jacobian product: the derivative by the state for cotangents (k, c) of entries."""
 
     @cached_property
     def sides(self) -> tuple[Array, Array]:
-        """Rows A and numbers b: A y <= b is the limit, one row for each finite side.
+        """The matrix A and vector b of the limit A y <= b, one row for each finite side.
 
         Rows are scaled so that half the width of the range is one.
         """
@@ -81,15 +81,15 @@ class Limit:
         return A[np.isfinite(b)], b[np.isfinite(b)]
 
     def slack(self, state: State) -> Array:
-        """How far each side is from being broken, in half widths of the range: (k, sides)."""
+        """The distance to each side, in half widths of the range, (k, sides); negative beyond."""
         A, b = self.sides
         return np.asarray(b - self.values(state) @ A.T)
 
     def barrier(self, state: State, near: float, spare: float = 0.0) -> tuple[float, State]:
-        """Minus the logarithm of the slack less `spare`, and its derivative by the state.
+        """The barrier -log(slack - spare), and its derivative by the state.
 
-        It is summed over sides and averaged over rows. Below a slack of `near` it goes on as a
-        parabola, which is finite where limits are broken.
+        The barrier is summed over sides and averaged over rows. Below a slack of `near`, a parabola
+        continues the barrier, so that it is finite where limits are broken.
         """
         slack = self.slack(state) - spare
         s = np.maximum(slack, near)
@@ -100,12 +100,12 @@ class Limit:
 
 
 def least_slack(limits: Sequence[Limit], state: State) -> Array:
-    """The slack of whatever is nearest to being broken, for each row."""
+    """The smallest slack of all limits, for each row."""
     return np.asarray(np.min([limit.slack(state).min(axis=1) for limit in limits], axis=0))
 
 
 def limits_of(robot: Robot, ranges: Mapping[str, Range]) -> list[Limit]:
-    """The limits of a motion of a robot that keeps within ranges of `UNITS`."""
+    """The limits of a robot's motion, one `Limit` for each range with a finite entry."""
     factories = {"torque": _torque, "tool": _tool}
     return [
         factories[name](robot, x) if name in factories else _of_state(name, x)
@@ -154,7 +154,7 @@ def _torque(robot: Robot, limits: Range) -> Limit:
 
 
 def _tool(robot: Robot, box: Range) -> Limit:
-    """Limits of the place of the tool."""
+    """Limits of the position of the tool."""
     pose = compile(robot, "forward_kinematics")
 
     def values(s: State) -> Array:
@@ -174,20 +174,20 @@ def _tool(robot: Robot, box: Range) -> Limit:
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """What an exciting motion keeps within.
+    """The limits of an exciting motion.
 
     Attributes
     ----------
     position : pair of array_like
         Lower and upper limits, each a number or one for each joint; None for the robot's own.
     speed, acceleration, torque : array_like, optional
-        Limits in both directions, likewise; by default speed and torque have those of the robot,
-        and accelerations none.
+        Limits in both directions, each a number or one for each joint; by default those of the
+        robot for speed and torque, and none for acceleration.
     tool_box : pair of sequences, optional
         (xmin, ymin, zmin) and (xmax, ymax, zmax) that the tool stays between, in the base's axes;
         infinite where there is no limit.
     margin : float
-        The share of the robot's own limits that is not used; those above are used as they are.
+        The share of the robot's own limits that is left unused; limits passed here have no margin.
     """
 
     position: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
@@ -237,7 +237,7 @@ class MotionLimits:
 
 
 def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
-    """The positions of a robot's limits, narrowed to a share about their centre."""
+    """The robot's own limits of positions, narrowed to `share` about their centre."""
     limits = [joint.limits for joint in robot.coordinates]
     lower, upper = np.array([x.lower for x in limits]), np.array([x.upper for x in limits])
     free = ~np.isfinite(upper - lower)
@@ -281,7 +281,7 @@ def _pair(name: str, pair: Any) -> tuple[Any, Any]:
 
 
 def _numbers(name: str, value: ArrayLike, n: int, **bounds: float) -> Array:
-    """A number for each of several entries."""
+    """Return `value` as an array of n numbers; a single number stands for all."""
     expected = f"a number or {n} numbers"
     numbers = validation.array(value, name, (), (n,), expected=expected, finite=False, **bounds)
     return np.array(np.broadcast_to(numbers, (n,)))
@@ -297,7 +297,7 @@ def posture_within(
     joints: Sequence[str],
     rng: np.random.Generator,
 ) -> Array:
-    """A posture within all limits at rest, and far from them, in a range of positions."""
+    """A posture of positions `centre` ± `half` that is far from all limits at rest."""
     offsets = np.vstack([np.zeros(len(half)), rng.uniform(-0.9, 0.9, (POSTURES, len(half)))])
     postures = centre + offsets * half
     slack = least_slack(limits, _at_rest(postures))

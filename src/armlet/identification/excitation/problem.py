@@ -1,6 +1,6 @@
 """The problem that `excite` solves: a path, how well it determines parameters, and derivatives.
 
-The path of every joint is a sum of basis functions of time that is at rest at both ends.
+The path of every joint is a combination of basis functions of time, at rest at both ends.
 """
 
 from abc import ABC, abstractmethod
@@ -21,46 +21,46 @@ Array = NDArray[np.float64]
 DEGREE = 5
 """The degree of splines: the derivative of the acceleration is continuous."""
 ROUNDING = 1e-13
-"""Velocities below this share of their terms are zero, so that Coulomb friction has no sign."""
+"""Velocities below this share of the sizes of their terms are rounding errors, set to zero."""
 LEAST = 1e-14
-"""What eigenvalues are at least taken for, relative to the largest: a joint may not move yet."""
+"""The lower bound on eigenvalues, relative to the largest, as a joint may not move at first."""
 NEAR = 0.1
-"""The slack, for each unit of its weight, below which a barrier goes on as a parabola."""
+"""The slack, per unit of a barrier's weight, below which a parabola continues the barrier."""
 SMOOTH = 0.02
-"""The share of the speed limit within which Coulomb friction changes its sign while searching."""
+"""The share of the speed limit within which Coulomb friction changes sign during the search."""
 ROWS = 256
 """How many rows of a motion are factorised together: few enough for the processor's cache."""
 SAMPLES = 20
-"""How many times are looked at while searching, for each coefficient of a path."""
+"""The number of sampled times of the search, for each coefficient of a path."""
 
 
 @dataclass(frozen=True)
 class Path(ABC):
-    """Functions of time of which every joint's position is a sum: one coefficient for each."""
+    """Basis functions of time, of which the position of every joint is a linear combination."""
 
     duration: float
     count: int
-    """The number of harmonics, or of points of a spline that can be chosen."""
+    """The number of harmonics, or of free control points of a spline."""
 
     @property
     @abstractmethod
     def constant(self) -> Array:
-        """The coefficients of a joint that stays at one, (m,)."""
+        """The coefficients of a joint that rests at position 1, (m,)."""
 
     @property
     @abstractmethod
     def scale(self) -> Array:
-        """Sizes of coefficients that give velocities of about the same size, (m,)."""
+        """The sizes of coefficients whose velocities are of about equal size, (m,)."""
 
     @abstractmethod
     def basis(self, t: Array) -> tuple[Array, Array, Array]:
-        """The functions and their first and second derivatives at times, each (k, m)."""
+        """The basis functions and their first and second derivatives at times t, each (k, m)."""
 
     @cached_property
     def free(self) -> Array:
-        """Combinations of coefficients that are at rest at both ends, as columns, (m, p).
+        """Combinations of coefficients whose motion rests at both ends, as columns, (m, p).
 
-        They are the null space of the velocities and accelerations there, scaled orthonormal.
+        Divided by `scale`, the columns are orthonormal.
         """
         ends = self.basis(np.array([0.0, self.duration]))
         rest = np.vstack([ends[1], ends[2]]) * self.scale
@@ -70,7 +70,7 @@ class Path(ABC):
 
     @cached_property
     def still(self) -> Array:
-        """The constant in terms of the free combinations, (p,)."""
+        """The `constant` as a combination of the columns of `free`, (p,)."""
         return np.asarray(np.linalg.lstsq(self.free, self.constant, rcond=None)[0], dtype=float)
 
     def motion(self, coefficients: Array, t: Array) -> tuple[Array, Array, Array]:
@@ -117,7 +117,7 @@ class Fourier(Path):
 class Splines(Path):
     """A B-spline of degree 5 with equidistant knots; coefficients are its control points.
 
-    The first three points are equal, and so are the last three: the joint is at rest there.
+    The first three control points are equal, and the last three are equal, for rest at both ends.
     """
 
     @property
@@ -144,8 +144,8 @@ class Splines(Path):
 def condition(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
     """The logarithm of a smooth condition number of W, and its derivative by eigenvalues of WᵀW.
 
-    The largest eigenvalue and the inverse of the smallest are replaced by p-norms with the
-    exponent p: the larger, the closer and the less smooth where eigenvalues meet.
+    The largest eigenvalue and the inverse of the smallest are replaced by p-norms, p = `exponent`.
+    A larger p is more accurate, but less smooth where eigenvalues meet.
     """
     x = eigenvalues
     above, below = (x / x[-1]) ** exponent, (x[0] / x) ** exponent
@@ -154,7 +154,7 @@ def condition(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
 
 
 def log_det(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
-    """Minus the mean logarithm of the eigenvalues of WᵀW, and its derivative by them."""
+    """Minus the mean logarithm of the eigenvalues of WᵀW, and the derivative by eigenvalues."""
     x = eigenvalues
     return -float(np.log(x).mean()), -1 / x / len(x)
 
@@ -162,7 +162,7 @@ def log_det(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
 Criterion = Callable[[Array, float], tuple[float, Array]]
 CriterionName = Literal["condition", "log_det"]
 CRITERIA: dict[CriterionName, Criterion] = {"condition": condition, "log_det": log_det}
-"""Functions of the eigenvalues, in ascending order, that can be minimised."""
+"""The criteria to minimise, functions of the eigenvalues of WᵀW in ascending order."""
 
 
 class Score(NamedTuple):
@@ -205,10 +205,10 @@ class Regressor:
         rows = np.array([back.get(f"coulomb{i + 1}", none) for i in range(robot.nb)], dtype=float)
         signs = np.sign(robot._joint_velocities(np.ones(robot.nv)))
         self.coulomb = robot._coordinate_torques(signs[:, None] * rows)
-        """Which columns have the sign of a velocity, one row for each velocity."""
+        """The coefficients of the sign of each velocity in its row of the regressor, (n, p)."""
 
     def score(self, state: State) -> Score:
-        """The condition number and the determinant over all rows, by their triangular factor."""
+        """The score of the regressor over all rows, by a triangular factor of the rows."""
         factor: Array = np.empty((0, len(self.parameters)))
         for k in range(0, len(state.q), ROWS):
             W = self.kernel(*(x[k : k + ROWS] for x in state)).reshape(-1, factor.shape[1])
@@ -238,7 +238,7 @@ class Regressor:
 
 
 class Problem:
-    """Choose the free coefficients x of a path, (p, n), in units of each joint's half range."""
+    """Optimisation of a path's free coefficients x, (p, n), in units of each joint's half range."""
 
     def __init__(
         self, path: Path, regressor: Regressor, limits: list[Limit], positions: Range
@@ -250,24 +250,24 @@ class Problem:
         times = np.linspace(0, path.duration, SAMPLES * len(path.free))
         self.basis = [B @ path.free for B in path.basis(times)]
         self.spare = {limit.name: 0.0 for limit in limits}
-        """How much slack is left before each limit, for what happens between the times."""
+        """The slack to keep from each limit, as the motion may exceed it between sampled times."""
         self.score = Score(np.inf, -np.inf)
-        """That of the motion which was looked at last."""
+        """The score at the last evaluation of `objective`."""
 
     def state(self, x: Array) -> State:
-        """The motion at the times that are looked at while searching."""
+        """The motion of free coefficients x at the sampled times of the search."""
         q, qd, qdd = (B @ (x.reshape(self.shape) * self.half) for B in self.basis)
         return State(q + self.centre, qd, qdd)
 
     def coefficients(self, x: Array) -> Array:
-        """The coefficients of the path, (m, n)."""
+        """The coefficients of the path, (m, n), for free coefficients x."""
         moved = self.path.free @ (x.reshape(self.shape) * self.half)
         return np.asarray(moved + np.outer(self.path.constant, self.centre))
 
     def objective(
         self, x: Array, criterion: Criterion, exponent: float, weight: float
     ) -> tuple[float, Array]:
-        """A criterion with barriers before the limits, and its derivative by x."""
+        """The sum of a criterion and the barriers of all limits, and its derivative by x."""
         state = self.state(x)
         value, by, self.score = self.regressor.objective(state, criterion, exponent)
         total = [*by]

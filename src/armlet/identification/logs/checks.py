@@ -1,6 +1,6 @@
 """Warnings about logs: joints at rest, saturated torques, wrong order, sign or unit.
 
-None is an error: logs of gravity torques have joints at rest, and fast motion other torques.
+Warnings and not errors, as a correct log may have joints at rest, or torques unlike gravity.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,38 +15,38 @@ Array = NDArray[np.float64]
 AT_REST = 1e-3
 """A joint that moves less than this (rad or m) is said to be at rest."""
 BEYOND = 0.1
-"""How far positions may exceed the limits of a joint, relative to its range."""
+"""How far positions may exceed the limits of a joint, relative to the joint's range."""
 HELD = 0.01
-"""How long, in s, the largest torque stays exactly the same if it is saturated."""
+"""The shortest time, in s, for which a saturated torque stays exactly at its largest value."""
 STEEP = 30
-"""By how many quanta it falls, in as much time again, if it is saturated."""
+"""A saturated torque falls by more quanta than this within an equal time before or after."""
 NEAR_LIMIT = 0.999
 ROWS = 2000
 """The most rows that are compared with gravity torques."""
 HEAVY = 0.3
-"""A joint carries weight if gravity varies by this much of what its torque varies."""
+"""A torque is compared with gravity if gravity varies by at least this share of the torque."""
 OPPOSED, UNLIKE, LIKE = -0.5, 0.3, 0.8
-"""Correlations with gravity: of a torque with the wrong sign, of another joint's, of its own."""
+"""Correlations with gravity: opposed is below -0.5, unlike is below 0.3, alike is above 0.8."""
 SPEED_RATIO = 1.5
-"""Measured velocities whose size is this far from that of the positions' derivative are odd."""
+"""The largest plausible factor between measured velocities and the positions' derivative."""
 TURN = 2 * np.pi
 SMALL = np.pi / 2
-"""Steps of a position between rows are smaller, but for turns that are not counted."""
+"""The largest plausible step of a position between rows, in rad, apart from jumps by a turn."""
 MOSTLY = 0.99
-"""The share of steps that are small or turns, where turns are not counted."""
+"""The least share of small steps and jumps by a turn in the positions of a single-turn encoder."""
 
 
 class Wrap(NamedTuple):
-    """A position that jumps by a turn, as from an encoder that counts only one."""
+    """A position that jumps by a turn, as that of a single-turn encoder does."""
 
     column: int
     row: int
     times: int
     is_safe: bool
-    """Whether every other step is small, so that turns can be added up."""
+    """Whether all remaining steps are small, so that the position can be unwrapped."""
 
     def message(self, t: Array, joints: Sequence[str], of_motors: bool) -> str:
-        """The warning of it."""
+        """The warning about the jumps of this position."""
         subject = f"{'the motor of ' if of_motors else ''}joint {joints[self.column]!r}"
         cure = "turns are added up from the first row on"
         if not self.is_safe:
@@ -60,7 +60,7 @@ class Wrap(NamedTuple):
 
 
 def unwrap(q: Array, rotary: Sequence[bool]) -> tuple[Array, list[Wrap]]:
-    """The positions with turns added up where that is safe, and all jumps by a turn."""
+    """Unwrap positions (k, n) where this is safe; return them, and all columns that jump."""
     wraps = []
     for i in np.flatnonzero(rotary):
         steps = np.abs(np.diff(q[:, i]))
@@ -76,7 +76,7 @@ def unwrap(q: Array, rotary: Sequence[bool]) -> tuple[Array, list[Wrap]]:
 
 
 def log_warnings(t: Array, q: Array, qd: Array | None, tau: Array, robot: Robot) -> list[str]:
-    """Warnings of what is doubtful about a log of a robot, each naming the joint."""
+    """Warnings about implausible data in a log of `robot`, each with the name of the joint."""
     spans = np.ptp(q, axis=0)
     at_rest = [
         f"joint {joint.name!r} never moves: its friction and most of its inertia cannot be found"
@@ -103,7 +103,7 @@ def log_warnings(t: Array, q: Array, qd: Array | None, tau: Array, robot: Robot)
 
 
 def _speeds(t: Array, q: Array, qd: Array | None, robot: Robot) -> Iterator[str]:
-    """Measured velocities that are not those of the positions, in size or in sign."""
+    """Yield a warning for each joint whose velocity differs from its position's derivative."""
     if qd is None or len(t) < 3:
         return
     between = (qd[1:] + qd[:-1]) / 2 * np.diff(t)[:, None]  # how far each joint goes
@@ -121,7 +121,7 @@ def _speeds(t: Array, q: Array, qd: Array | None, robot: Robot) -> Iterator[str]
 
 
 def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
-    """Torques at the limit of the joint, or held exactly at their largest while it moves."""
+    """Yield a warning for each torque at the joint's limit, or clipped while the joint moves."""
     for i, joint in enumerate(robot.coordinates):
         size = np.abs(tau[:, i])
         top = size.max()
@@ -140,10 +140,10 @@ def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
 
 
 def _clipped(t: Array, size: Array) -> slice | None:
-    """The longest rows in which a torque is at its largest, if it leaves them steeply.
+    """The longest run of rows at the largest torque, or None if this may be a smooth peak.
 
-    A smooth peak of a quantised torque stays in its last quantum, too, but falls by no more than
-    eight quanta in as much time again.
+    A smooth peak of a quantised torque stays within one quantum, too, but falls by at most eight
+    quanta within an equal time before or after.
     """
     at_top = size >= size.max() * (1 - 1e-9)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], at_top, [False]])))
@@ -157,7 +157,7 @@ def _clipped(t: Array, size: Array) -> slice | None:
 
 
 def _unlike_gravity(q: Array, tau: Array, robot: Robot) -> Iterator[str]:
-    """Torques that follow gravity with the wrong sign, or that of another joint."""
+    """Yield a warning for each torque opposite to gravity, or like the gravity of another joint."""
     if robot.symbols or not robot.mass or not np.any(robot.g):
         return
     rows = slice(None, None, -(-len(q) // ROWS))

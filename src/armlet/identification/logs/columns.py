@@ -17,7 +17,7 @@ from armlet.errors import DataError, listing, quote
 from armlet.identification.logs.units import NAMES, Named
 
 UNNAMED = ""
-"""The name of numbers that have none."""
+"""The name of an array from a file without column names."""
 WORDS = {
     "t": "t time times timestamp timestamps stamp sec secs seconds",
     "q": "q pos position positions angle angles theta",
@@ -33,7 +33,7 @@ IGNORED = (
     "target desired des d command commanded cmd ref reference setpoint goal error err ext external "
     "min max limit status tcp tool ee cartesian flange frame dt"
 )
-"""Words in the names of columns that are not measured, or not of joints."""
+"""Words that mark columns to ignore: commands, errors, limits and quantities of the tool."""
 ANGLE_WORDS = {"deg": "deg degree degrees", "rad": "rad", "mrad": "mrad", "rev": "rev"}
 LENGTH_WORDS = {"mm": "mm", "cm": "cm", "m": "m"}
 PER_SECOND = {f"{unit}/s": words for unit, words in (ANGLE_WORDS | LENGTH_WORDS).items()}
@@ -56,35 +56,35 @@ UNIT = {
     for quantity, units in UNIT_WORDS.items()
 }
 MIXED_CASE = {"mnm", "knm", "mn", "kn", "ma", "nm", "ncm"}
-"""Units with a capital letter within, which begins no word."""
+"""Units, in lower case, that are not split into words at a capital letter, such as mNm."""
 SIGNS = (
     (re.compile("[µμ]"), "u"),
     (re.compile("[°º]"), " deg "),
     (re.compile(r"N[·⋅*.\- ]m\b"), "Nm"),
     (re.compile(r"(?<![A-Za-z])(deg|degrees|rad|rev|mm|cm|m)[/ _·]*s(?:\^|\*\*)?2(?!\d)"), r"\1 s"),
 )
-"""Signs within units, and the letters for them; the 2 of rad/s2 is no joint."""
+"""Substitutions before a name is split; by the last one, the 2 of rad/s2 is no joint number."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """The arrays of a file by name, (k,) or (k, m), and what else it says."""
+    """The arrays of a file by name, (k,) or (k, m), with their joints, units and notes."""
 
     arrays: dict[str, NDArray[Any]]
     joints: tuple[str, ...] = ()
     """The joints of the m columns, where the file names them."""
     notes: list[str] = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
-    """The units of arrays whose type or file says it."""
+    """The units of arrays, where their type or the file defines one."""
     repeats: dict[str, str] = field(default_factory=dict)
-    """Columns whose name an earlier column has: that name, by the name they have here."""
+    """Columns with a repeated name: the name in the file by the unique name in `arrays`."""
     warnings: list[str] = field(default_factory=list)
     labels: tuple[str, ...] = ()
-    """Names, in an array beside the others, that may be those of the joints."""
+    """The contents of an array of strings, which may be the names of the joints."""
 
 
 class Column(NamedTuple):
-    """What a name says: a quantity, and a joint by name or number."""
+    """The quantity, and the joint by name or number, that the name of a column contains."""
 
     quantity: str | None
     joint: str | int | None
@@ -102,7 +102,7 @@ def words_of(name: str) -> list[str]:
 
 
 def column(name: str, joints: Sequence[str]) -> Column:
-    """What the name of a column says."""
+    """The quantity and the joint in the name of a column, each None where there is none."""
     joint, words = _joint(name, joints)
     numbers = [int(word) for word in words if word.isdigit()]
     if joint is None and numbers:
@@ -110,26 +110,26 @@ def column(name: str, joints: Sequence[str]) -> Column:
     named = [QUANTITY[word] for word in words if word in QUANTITY]
     if not named or not set(words).isdisjoint(IGNORED.split()):
         return Column(None, joint)
-    quantity = next((x for x in named if x != "current"), "current")  # of current_position
+    quantity = next((x for x in named if x != "current"), "current")  # as in current_position
     dots = next((x for x in ("dot", "ddot") if x in words), "")
     return Column(DERIVED.get((quantity, dots), quantity), joint)
 
 
 def _joint(name: str, joints: Sequence[str]) -> tuple[str | int | None, list[str]]:
-    """The joint that a name has in it, if any, and the other words."""
+    """The joint whose name occurs in `name`, if any, and the remaining words of `name`."""
     words = words_of(name)
     for candidate in sorted(joints, key=lambda x: -len(words_of(x))):
         at = _place(words_of(candidate), words)
         if at is not None:
             rest = words[:at] + words[at + len(words_of(candidate)) :]
-            if not any(word in QUANTITY for word in rest):  # a joint may be called q1
+            if not any(word in QUANTITY for word in rest):  # the joint is called q1
                 rest = words
             return candidate, rest
     return None, words
 
 
 def unit_of(name: str, quantity: str, joints: Sequence[str]) -> str | None:
-    """The unit that the name of a column says, after its quantity: `rev1_pos` is of joint rev1."""
+    """The unit in a column's name, after the quantity: in `rev1_pos`, rev is part of a joint."""
     _, words = _joint(name, joints)
     at = next((k for k, word in enumerate(words) if word in QUANTITY), 0)
     units = [UNIT[quantity][word] for word in words[at:] if word in UNIT[quantity]]
@@ -137,13 +137,13 @@ def unit_of(name: str, quantity: str, joints: Sequence[str]) -> str | None:
 
 
 def _place(some: list[str], words: list[str]) -> int | None:
-    """Where some consecutive words are among others."""
+    """The index at which the words `some` occur one after the other in `words`, or None."""
     places = range(len(words) - len(some) + 1 if some else 0)
     return next((k for k in places if words[k : k + len(some)] == some), None)
 
 
 def match_joints(names: Sequence[str], joints: Sequence[str], where: str) -> list[int]:
-    """The place of each joint of a robot among the names in a file."""
+    """The index of each joint of a robot among the names in a file."""
     places, words = [], [words_of(name) for name in names]
     for joint in joints:
         own = words_of(joint)
@@ -164,7 +164,7 @@ def match_joints(names: Sequence[str], joints: Sequence[str], where: str) -> lis
 
 
 class Quantities:
-    """Arrays by quantity, the units that names say, notes of guesses, and warnings."""
+    """The arrays and units of a log by quantity, notes on guesses, and warnings."""
 
     def __init__(self, table: Table, where: str, joints: Sequence[str]) -> None:
         self.table, self.where, self.joints = table, where, joints
@@ -177,8 +177,8 @@ class Quantities:
     ) -> "Quantities":
         """Add the quantities of the table, columns in the order of the robot's joints.
 
-        `chosen` names columns by quantity. With `only` the table has that quantity: the names of
-        its columns need not say so.
+        `chosen` has the names of columns by quantity. With `only`, all columns are of this
+        quantity, and their names need not contain it.
         """
         for quantity, names in chosen.items():
             if quantity not in WORDS:
@@ -197,7 +197,7 @@ class Quantities:
         return self
 
     def choose(self, quantity: str, chosen: str | Sequence[str]) -> None:
-        """Add a quantity whose columns are named."""
+        """Add `quantity` from the columns that `chosen` names in a list or by a pattern."""
         table, n = self.table, 1 if quantity == "t" else len(self.joints)
         if isinstance(chosen, str) and "{}" in chosen:
             by_name = [chosen.replace("{}", joint) for joint in self.joints]
@@ -221,7 +221,7 @@ class Quantities:
         self._add(quantity, array[:, 0] if quantity == "t" else array, names)
 
     def guess(self, quantity: str, columns: Mapping[str, str | int | None]) -> None:
-        """Add a quantity whose columns name a joint each."""
+        """Add `quantity` from `columns`, a mapping from column names to the joints in them."""
         table = self.table
         wide = [name for name in columns if table.arrays[name].ndim == 2]
         wide = [quantity] if quantity in wide else wide
@@ -245,20 +245,20 @@ class Quantities:
             self.notes.append(f"{NAMES[quantity]} {verb} {listing(shown)}")
 
     def join_stamps(self, names: Sequence[str]) -> None:
-        """Add the time of stamps in two columns, whole seconds and nanoseconds."""
+        """Add the time if stamps are split into two columns, whole seconds and nanoseconds."""
         ends = {words_of(name)[-1]: name for name in names if words_of(name)}
         seconds = ends.get("sec", ends.get("secs"))
         rest = ends.get("nanosec", ends.get("nsec", ends.get("nsecs")))
         if seconds is None or rest is None:
             return
         arrays = [self.table.arrays[name] for name in (seconds, rest)]
-        if all(np.array_equal(x, np.floor(x)) for x in arrays):  # not 0.25 s and a delay
+        if all(np.array_equal(x, np.floor(x)) for x in arrays):  # whole numbers only
             whole, fraction = (x.astype(np.int64) for x in arrays)
             self.arrays["t"], self.units["t"] = whole * 10**9 + fraction, "ns"
             self.notes.append(f"time is {seconds} and {rest}")
 
     def _add(self, quantity: str, array: NDArray[Any], names: Sequence[str]) -> None:
-        """Add a quantity, the units that the names of its columns say, and repeated columns."""
+        """Add a quantity with the units in its columns' names; report repeated column names."""
         table = self.table
         self.arrays[quantity] = array
         units = [table.units.get(name) or unit_of(name, quantity, self.joints) for name in names]
@@ -279,7 +279,7 @@ class Quantities:
                 )
 
     def _in_order(self, quantity: str, of: Mapping[str, str | int | None]) -> list[str]:
-        """The columns of a quantity in the order of the joints, from the joint that each names."""
+        """The columns of a quantity in the order of the joints; `of` has each column's joint."""
         exact = [f"{quantity}.{joint}" for joint in self.joints]
         if all(name in of for name in exact):
             return exact

@@ -51,12 +51,11 @@ class Log:
     t : array of shape (k,)
         Times in s, rising; they need not be equally far apart.
     q, tau : arrays of shape (k, n)
-        Positions and torques of the joints, rad and Nm, of prismatic joints m and N.
+        Positions and torques of the joints: rad and Nm, or m and N for prismatic joints.
     qd, qdd : arrays of shape (k, n), optional
         Velocities and accelerations, if they were measured.
     joints : tuple of str
-        The names of the joints, by which columns are put in the order of a robot; empty where the
-        order is the robot's.
+        The names of the joints, one per column; empty if columns are in the robot's order.
     name : str
         The name of the log in messages and reports.
     notes : tuple of str
@@ -107,25 +106,25 @@ class Log:
             ROS 2, with the extra `ros`), a mapping from "t", "q", "qd", "qdd", "tau" or "current"
             to files or arrays, or a `Trajectory`.
         robot : Robot
-            The robot whose joints, in their order, are those of the log.
+            The robot that was measured; the log has its joints in their order.
         columns : mapping, optional
             Names of columns by quantity, where they cannot be guessed: a list in the order of the
             joints, the name of an array, or a pattern such as "pos_{}", filled with the names of
             the joints or with 1, 2, ….
         rate : float, optional
-            Samples per second, of a log without time; time in the log is then ignored.
+            Samples per second, for a log without time; with `rate`, time in a log is ignored.
         units : mapping of str to str, optional
             Units by quantity, other than s, rad, m, Nm, N and A: "ms", "us", "ns"; "deg", "rev",
-            "mm"; "deg/s", "rpm"; "mNm"; "mA". They are of the joints (or all motors) that can have
-            them, and replace those in names. Velocities follow the unit of the positions.
+            "mm"; "deg/s", "rpm"; "mNm"; "mA". A unit applies to all joints (or motors) that can
+            have it and overrides names. Velocities follow the unit of the positions.
         ratios : optional
-            Gear ratios of a log of the motors, motor over joint: a number, one per joint, or a
-            mapping by the names of joints; negative where a motor turns the other way. Where
-            motors move several joints, N of p = N q, (n, n), motor positions by joint positions.
+            Gear ratios, motor over joint, of a log of the motors: a number, one per joint, or a
+            mapping by joint name; negative where a motor turns the other way. If a motor moves
+            several joints, N (n, n) of p = N q, with motor positions p and joint positions q.
         torque_ratios : (n, n) array_like, optional
-            T of tau = T c, joint torques by motor torques; N transposed by default.
+            T of tau = T c, with joint torques tau and motor torques c; by default N transposed.
         gains : optional
-            Torques per current, Nm/A, on the side where the currents are.
+            Torque per current, Nm/A, of motors with `ratios` or `torque_ratios`, else of joints.
         offsets : optional
             Added to the positions of the joints, rad or m.
         topic : str, optional
@@ -136,7 +135,7 @@ class Log:
         Returns
         -------
         Log
-            With `notes` of all guesses. What is doubtful is a `DataWarning`, too.
+            The log, with `notes` on all guesses. Implausible data also cause a `DataWarning`.
 
         Examples
         --------
@@ -201,7 +200,7 @@ class Log:
         return len(self.t)
 
     def __getitem__(self, rows: slice) -> Log:
-        """Some of the rows, as a slice says."""
+        """The log of the rows in a slice."""
         if not isinstance(rows, slice):
             raise TypeError(f"a log is cut by a slice, such as log[10:20], not by {rows!r}")
         arrays = {name: getattr(self, name) for name in ("t", *MEASURED)}
@@ -215,11 +214,11 @@ class Log:
         inertia: ArrayLike | None = None,
         frame: str | None = None,
     ) -> Log:
-        """The log of a run in which the arm carried a known payload, as in `robot.with_payload`."""
+        """The log with the known payload that the arm carried, as in `robot.with_payload`."""
         return replace(self, payload=Load(mass, com, inertia, frame))
 
     def between(self, start: float, end: float) -> Log:
-        """The rows from one time to before another, in s."""
+        """The log of the rows with `start` <= t < `end`, in s."""
         first, last = np.searchsorted(self.t, (start, end))
         return self[int(first) : int(last)]
 
@@ -264,7 +263,7 @@ class Log:
 
 
 def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int]:
-    """The column of each joint of a robot; columns without names are in its order."""
+    """The column of each joint of a robot; without names, columns are in the robot's order."""
     names = robot.joint_names
     joints = joints or names
     if sorted(joints) != sorted(names):
@@ -292,7 +291,7 @@ def each_log(logs: Any) -> Iterator[Log | Reader]:
 
 
 def open_log(log: Log | Reader) -> Log:
-    """The log itself, or the one that a function reads."""
+    """Return a log, or the log that a reader returns."""
     read = log if isinstance(log, Log) else log()
     if not isinstance(read, Log):
         raise DataError(f"{quote(log)} returned {quote(read)}: expected a Log")
@@ -306,7 +305,7 @@ def _time(
     requested: str | None,
     where: str,
 ) -> Array:
-    """The times of rows."""
+    """The times of all rows in s, from `rate` or from the time stamps."""
     rows = len(measured["q"])
     stamps = read.arrays.get("t")
     if rate is not None:
@@ -332,7 +331,7 @@ def _time(
 def _without_repeats(
     t: Array, measured: dict[str, Array], notes: list[str]
 ) -> tuple[Array, dict[str, Array]]:
-    """The rows without those that have the time of the row before."""
+    """Leave out rows that have the same time as the row before."""
     repeated = np.flatnonzero(np.diff(t) == 0) + 1
     if not len(repeated) or not np.isfinite(t).all():
         return t, measured
@@ -348,7 +347,7 @@ def _without_repeats(
 
 
 def _check_times(t: Any, where: str) -> Array:
-    """Times as an array, if they rise."""
+    """Return times as an array; raise unless they are finite and strictly increasing."""
     array = np.asarray(t, dtype=float)
     if array.ndim != 1 or len(array) < 2:
         raise DataError(f"{where}: t has shape {array.shape}: expected at least two times")
@@ -367,7 +366,7 @@ def _check_times(t: Any, where: str) -> Array:
 
 
 def _check_rows(values: Any, name: str, where: str, rows: int, joints: Sequence[str]) -> Array:
-    """Measured values as an array, if there is a finite number for every row and joint."""
+    """Return measured values as an array (k, n); raise unless all are finite."""
     array = np.asarray(values, dtype=float)
     if array.shape != (rows, len(joints)):
         raise DataError(

@@ -1,4 +1,4 @@
-"""Where a log comes from: a file, several files, a ROS 2 bag, arrays or a simulated motion."""
+"""Read logs from a file, several files, a ROS 2 bag, arrays or a simulated motion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from armlet.simulation.trajectory import Trajectory
 Source = str | PathLike[str] | Trajectory | Mapping[str, str | PathLike[str] | ArrayLike]
 Columns = Mapping[str, str | Sequence[str]]
 LABELS = ("joints", "joint_names", "jointNames", "names")
-"""Arrays that may have the names of joints."""
+"""Names of arrays that may contain the names of the joints."""
 JOINT_STATE = "sensor_msgs/msg/JointState"
 BAGS = (".mcap", ".db3")
 
@@ -62,7 +62,7 @@ def read_quantities(
 
 
 def label(source: Source) -> str:
-    """What a log is called in messages."""
+    """The name of a log in messages."""
     if isinstance(source, Trajectory):
         return "simulated motion"
     return "log" if isinstance(source, Mapping) else Path(source).name
@@ -112,7 +112,7 @@ def _array(values: Any, where: str) -> NDArray[Any]:
 
 
 def _name_columns(table: Table, where: str, n: int) -> Table:
-    """A table of plain numbers as time, positions, velocities and torques, by its width."""
+    """Split an array without names, by its width, into time, positions, velocities and torques."""
     rows = np.atleast_2d(table.arrays[UNNAMED])
     orders = [("t", "q", "qd", "tau"), ("t", "q", "tau"), ("q", "qd", "tau"), ("q", "tau")]
     widths = {order: [1 if name == "t" else n for name in order] for order in orders}
@@ -142,7 +142,7 @@ def _check_complete(quantities: Quantities, where: str, names: Sequence[str]) ->
 
 
 def read_table(path: Path, topic: str | None = None) -> Table:
-    """Read the table in a file, or in the folder of a bag."""
+    """Read the table in a file or in a ROS 2 bag."""
     ending = path.suffix.lower()
     if path.is_dir() or ending in BAGS:
         with tables.readable(path):
@@ -156,13 +156,13 @@ def read_table(path: Path, topic: str | None = None) -> Table:
             f"{path.name} ends in {quote(path.suffix)}: expected "
             f"{', '.join((*tables.READERS, *BAGS))}, or the folder of a bag"
         )
-    if table.arrays.keys() >= {"t", "kinetic", "potential"}:  # what a Trajectory has written
+    if table.arrays.keys() >= {"t", "kinetic", "potential"}:  # written by a Trajectory
         table.units.setdefault("t", "s")
     return table
 
 
 def _numeric(table: tables.Table) -> Table:
-    """The numbers of a table, with the units of dates and the names of joints."""
+    """Convert a table to its numeric arrays, dates to ns; strings may be names of joints."""
     numbers: dict[str, NDArray[Any]] = {}
     units: dict[str, str] = {}
     labels: tuple[str, ...] = ()
@@ -183,7 +183,7 @@ def _numeric(table: tables.Table) -> Table:
 
 
 def read_bag(path: Path, topic: str | None = None) -> Table:
-    """Read the joint states of a bag: positions, velocities and efforts of the joints it names."""
+    """Read positions, velocities and efforts of joints from the joint states in a ROS 2 bag."""
     highlevel, typesys = require("rosbags.highlevel"), require("rosbags.typesys")
     types = typesys.get_typestore(typesys.Stores.LATEST)
     with highlevel.AnyReader([path], default_typestore=types) as bag:

@@ -1,4 +1,4 @@
-"""Units of a log, its time stamps, and the way from motors to joints."""
+"""Units of a log, its time stamps, and the transmission from motors to joints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = {
     "tau": "torques",
     "current": "currents",
 }
-"""The quantities of a log; velocities follow the unit of the positions."""
+"""The quantities of a log, and their names in messages."""
 ANGLES = {"rad": 1.0, "deg": pi / 180, "rev": 2 * pi, "mrad": 1e-3}
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2}
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -35,7 +35,7 @@ OF_REVOLUTE: dict[str, dict[str, float]] = {
     "tau": {"Nm": 1.0, "mNm": 1e-3, "Ncm": 1e-2, "kNm": 1e3},
     "current": {"A": 1.0, "mA": 1e-3},
 }
-"""Units of what revolute joints have, in SI units; currents are those of any joint."""
+"""The units of each quantity of a revolute joint, as multiples of the SI unit."""
 OF_PRISMATIC: dict[str, dict[str, float]] = {
     "q": LENGTHS,
     "qd": {f"{unit}/s": x for unit, x in LENGTHS.items()},
@@ -44,19 +44,19 @@ OF_PRISMATIC: dict[str, dict[str, float]] = {
     "current": OF_REVOLUTE["current"],
 }
 PER_TIME = {"qd": "/s", "qdd": "/s²"}
-"""What follows the unit of the positions in those of their derivatives."""
+"""The suffixes that turn a unit of positions into units of velocities and accelerations."""
 SINCE_1970 = 1e8
-"""Time stamps larger than this, in s, count from 1970 or from when a computer was started."""
+"""Time stamps above this, in s, count from 1970 or from boot, and are made to start at zero."""
 LATEST = 4.2e9
-"""Stamps since 1970, in s, of later centuries, which are not believed."""
+"""The largest plausible time stamp, in s since 1970: the year 2103."""
 SHORTEST, LONGEST = 1.5e-4, 60.0
-"""The times between rows, in s, that are believed where the unit is guessed."""
+"""The range of plausible times between rows, in s, if the unit of time is guessed."""
 FASTEST = 60.0
-"""The speed of a joint, in rad/s or m/s, that is not believed where the unit is guessed."""
+"""The largest plausible speed of a joint, in rad/s or m/s, if the unit of time is guessed."""
 ALIKE = 3.0
-"""How far measured velocities may be from those of the positions to tell the unit of time."""
+"""The largest plausible factor between the unit of time and its estimate by the velocities."""
 Named = str | tuple[str | None, ...]
-"""The unit that the name of an array says, or those that the names of columns say."""
+"""The unit in the name of an array, or the unit (None if unknown) in the name of each column."""
 
 
 def in_si(
@@ -68,7 +68,7 @@ def in_si(
     of_motors: bool,
     notes: list[str],
 ) -> dict[str, Array]:
-    """Quantities in SI units, column by column, positions before velocities."""
+    """Convert `arrays` to SI units, column by column; positions come before velocities."""
     measured, positions = {}, [""] * len(joints)
     for quantity, array in arrays.items():
         of_joints = {"R": OF_REVOLUTE[quantity], "P": OF_PRISMATIC[quantity]}
@@ -112,11 +112,11 @@ def _column_units(
     tables: Sequence[Mapping[str, float]],
     positions: Sequence[str],
 ) -> list[str | None]:
-    """The unit of each column, None where nothing says it.
+    """The unit of each column, None where it is unknown.
 
-    A unit that is requested, or in the name of an array, is for the joints that can have it, and
-    for all motors; names of columns are for their own. Velocities and accelerations follow the
-    positions. Tables have the units of each column.
+    A requested unit, or one in the name of an array, applies to all columns that can have it; a
+    unit in the name of a column applies to this column. Otherwise velocities and accelerations
+    follow the positions. `tables` has the possible units of each column.
     """
     sizes = OF_REVOLUTE[quantity] | OF_PRISMATIC[quantity]
     request, name = requested.get(quantity), named.get(quantity)
@@ -134,7 +134,7 @@ def _column_units(
     for table, column, position in zip(tables, own, positions, strict=True):
         unit: str | None = next((x for x in shared if x in table), column)
         if unit is not None and unit not in table and sizes.get(unit) == 1.0:
-            unit = None  # q_m_1 is of a motor, and Nm is written of forces, too
+            unit = None  # the m of q_m_1 may mean motor, and forces may be labelled Nm
         if unit is None and position and quantity in PER_TIME:
             unit = position + PER_TIME[quantity]
         units.append(unit)
@@ -142,7 +142,7 @@ def _column_units(
 
 
 def times(stamps: NDArray[Any], unit: str, notes: list[str]) -> Array:
-    """Time stamps in s."""
+    """Convert time stamps to s; large ones, such as dates, are counted from the first one."""
     if unit not in TIMES:
         raise DataError(f"units= has {quote(unit)} for t: expected {', '.join(TIMES)}")
     if len(stamps) and abs(float(stamps[0])) * TIMES[unit] > SINCE_1970:
@@ -154,11 +154,11 @@ def times(stamps: NDArray[Any], unit: str, notes: list[str]) -> Array:
 def unit_of_time(
     stamps: NDArray[Any], q: Array, qd: Array | None, where: str, notes: list[str]
 ) -> str:
-    """The unit of time stamps that nothing says: s, unless that is impossible.
+    """Guess the unit of time stamps from their spacing, their size and the measured motion.
 
-    Between rows there are 0.15 ms to 60 s, and no stamp is of a later century. Where several units
-    remain, measured velocities and the speed of the joints decide, or else it is an error: a date
-    in ms has the size of the stamps of a computer that runs for weeks in us.
+    A unit is possible if rows are 0.15 ms to 60 s apart and the first stamp is before 2103. Among
+    several units, measured velocities decide, then the speed of the joints; or else it is an error.
+    Size is ambiguous: a date in ms is as large as a stamp in us, weeks after a computer started.
     """
     if len(stamps) < 2 or not np.isfinite(stamps).all():
         return "s"  # an error elsewhere
@@ -190,7 +190,7 @@ def unit_of_time(
 
 
 def _size_by_velocity(stamps: NDArray[Any], q: Array, qd: Array | None) -> float | None:
-    """The unit of time, in s, in which positions are the integral of measured velocities."""
+    """The unit of time, in s, for which measured velocities integrate to the positions."""
     if qd is None or len(q) < 3:
         return None
     between = np.diff(np.asarray(stamps - stamps[0], dtype=float))[:, None]
@@ -207,7 +207,7 @@ def _size_by_velocity(stamps: NDArray[Any], q: Array, qd: Array | None) -> float
 def per_joint(
     values: PerJoint | ArrayLike, joints: Sequence[str], subject: str, default: float
 ) -> Array:
-    """One number for each joint: from one for all, a sequence, or a mapping by name."""
+    """One number for each joint, from a number for all joints, a sequence, or a mapping by name."""
     if isinstance(values, Mapping):
         unknown = [name for name in values if name not in joints]
         if unknown:
@@ -229,9 +229,10 @@ def transmission(
     ratios: PerJoint | ArrayLike | None,
     torque_ratios: ArrayLike | None,
 ) -> tuple[Array, Array] | None:
-    """N of p = N q from joint to motor positions, and T of tau = T c; None on the joints' side.
+    """The matrices N and T of a transmission, or None if the log is of the joints themselves.
 
-    Power is the same on both sides, c · ṗ = tau · q̇, so that T is N transposed unless given.
+    Motor positions are p = N q, and joint torques tau = T c with motor torques c. As the power
+    c · ṗ = tau · q̇ is the same on both sides, T is N transposed unless `torque_ratios` is passed.
     """
     if ratios is None and torque_ratios is None:
         return None
