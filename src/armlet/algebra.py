@@ -1,7 +1,7 @@
-"""Cartesian tensors of any scalar: the operations of Balafoutis and Patel (1991), chapters 3 and 4.
+"""Cartesian vectors and tensors of any type of scalar: Balafoutis and Patel (1991), chapters 3, 4.
 
-A vector is an array of three scalars, a tensor of order two an array of three by three. Zeros and
-ones are exact integers, so that folding can remove what they make useless.
+A vector is an array of three scalars, a tensor of order two a 3x3 array. Zeros and ones are exact
+integers, so that constant folding can remove the operations with them.
 """
 
 import numpy as np
@@ -48,7 +48,7 @@ def trace_of(T: Matrix) -> Scalar:
 
 
 def homogeneous(R: Matrix, r: Vector) -> Matrix:
-    """[R r; 0 1], the pose with these axes and this origin as a 4x4 matrix."""
+    """The pose with axes R and origin r, as the 4x4 matrix [R r; 0 1]."""
     T = np.eye(4, dtype=object)
     T[:3, :3], T[:3, 3] = R, r
     return T
@@ -93,9 +93,9 @@ def angular_acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
 
 
 def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
-    """The moment J ω̇ + ω × J ω, by entries of Ω: the dual of Ω E - (Ω E)ᵀ, E = euler(J) (4.3.42).
+    """The moment J ω̇ + ω × J ω by (4.3.42), from the entries of Ω = ω̇~ + ω̃ ω̃.
 
-    It takes 15M 15A if the entries of Ω are already computed, and less if entries of J are zero.
+    It is the dual of Ω E - (Ω E)ᵀ, E = euler(J): 15M 15A beside Ω, fewer if entries of J are zero.
     """
     Omega = angular_acceleration_tensor(w, wd)
     D = vector(*(Omega[j, j] - Omega[k, k] for _, j, k in CYCLES))
@@ -103,7 +103,7 @@ def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
 
 
 def moment_by_entries(w: Vector, wd: Vector, J: Matrix, Omega: Matrix, D: Vector) -> Vector:
-    """The moment J ω̇ + ω × J ω, by entries of Ω and differences D of those on its diagonal."""
+    """The moment J ω̇ + ω × J ω, from the entries of Ω and the differences D of its diagonal."""
     return vector(
         *(
             J[i, i] * wd[i]
@@ -117,9 +117,9 @@ def moment_by_entries(w: Vector, wd: Vector, J: Matrix, Omega: Matrix, D: Vector
 
 
 def udu(H: Matrix) -> tuple[Matrix, Vector]:
-    """The factors of a symmetric positive matrix H = U D Uᵀ: U unit upper triangular, D diagonal.
+    """The factors U (unit upper triangular) and D (diagonal) of H = U D Uᵀ, H positive definite.
 
-    Elimination runs from the last row up, so that zeros between branches of a tree stay zeros.
+    Elimination runs from the last row up, so that zeros of H between branches of a tree stay zero.
     """
     n = len(H)
     H = np.array(H, dtype=object)
@@ -134,7 +134,7 @@ def udu(H: Matrix) -> tuple[Matrix, Vector]:
 
 
 def solve(H: Matrix, y: Matrix) -> Matrix:
-    """The x with H x = y, for a symmetric positive H and one or more columns y."""
+    """The solution x of H x = y, for a symmetric positive definite H and a vector or matrix y."""
     U, D = udu(H)
     n = len(H)
     x = np.array(y, dtype=object)

@@ -1,7 +1,7 @@
-"""The libraries of arrays and scalars that armlet computes with: one table.
+"""The table of the array and scalar libraries that armlet computes with.
 
-To add one is to add a line here, and to name the module of `armlet.runtime.arrays` that evaluates
-programs on its arrays.
+To support another library, add a line that names its functions and the module of
+`armlet.runtime.arrays` that evaluates programs on its arrays.
 """
 
 import importlib
@@ -14,12 +14,12 @@ import numpy as np
 
 
 class Library(NamedTuple):
-    """What armlet knows of a library of arrays or scalars."""
+    """The modules by which armlet computes with an array or scalar library."""
 
     functions: str
-    """The module with its functions, such as sin."""
+    """The module with the library's functions, such as `sin`."""
     evaluation: str
-    """The module of `armlet.runtime.arrays` that evaluates programs on its arrays."""
+    """The module of `armlet.runtime.arrays` that evaluates programs on the library's arrays."""
 
 
 LIBRARIES = {
@@ -31,7 +31,7 @@ LIBRARIES = {
     "mpmath": Library("mpmath", "expressions"),
     "armlet": Library("numpy", "traced"),
 }
-"""The libraries by the package that their types are of; NumPy for all others."""
+"""The libraries by the package that defines their types; NumPy handles all other types."""
 
 NUMBERS = {int, float, np.float64}
 
@@ -43,12 +43,12 @@ def namespace(x: Any) -> ModuleType:
 
 
 def package(x: Any) -> str:
-    """The package that the type of x is of."""
+    """The top-level package that defines the type of x."""
     return type(x).__module__.partition(".")[0]
 
 
 def package_of(x: Any, known: Collection[str]) -> str | None:
-    """The first of some packages that x, one of its entries, or a base class of these is from."""
+    """The package in `known` that defines the type of x or of an entry, or a base type; or None."""
     level = [x]
     while level:
         found = dict.fromkeys(map(type, level))
@@ -61,5 +61,5 @@ def package_of(x: Any, known: Collection[str]) -> str | None:
 
 
 def is_nested(x: Any) -> bool:
-    """Whether x is a list, a tuple or an array of objects, which may be arrays of any kind."""
+    """Whether x is a list, a tuple or an object array, whose entries may be arrays of any kind."""
     return isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.dtype == object)

@@ -1,8 +1,8 @@
-"""Functions for controllers, on arrays of any kind, in user functions above all.
+"""Elementary functions of arrays of any kind, for controllers and other user functions.
 
-They take what NumPy's functions of these names take: numbers, NumPy arrays, traced arrays (see
-`armlet.function`), and JAX and PyTorch arrays. On traced arrays NumPy's own functions work too;
-`where`, `minimum`, `maximum` and `atan2` here also take traced scalars.
+They take numbers, NumPy arrays, traced arrays (see `armlet.function`), JAX and PyTorch arrays.
+NumPy's own functions also work on traced arrays; `where`, `minimum`, `maximum` and `atan2` of this
+module also work on traced scalars.
 """
 
 from collections.abc import Callable
@@ -43,13 +43,13 @@ where = _lift(scalar.where, "x where a condition is true and y elsewhere: where(
 
 
 def solve(H: Array, y: Array) -> Array:
-    """The x with H x = y, for a symmetric positive definite H such as an inertia matrix.
+    """The solution x of H x = y, for a symmetric positive definite H such as an inertia matrix.
 
     Parameters
     ----------
     H : array of shape (..., n, n)
-        Only its upper triangle is read where it is traced.
-    y : array of shape (..., n) or, traced, also (n, k)
+        If H or y is traced, only the upper triangle of H is read.
+    y : array of shape (..., n) or (..., n, k)
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Functions of one scalar of any kind.
+"""Elementary functions of scalars of any type: floats, traced, symbolic or multiprecision.
 
 Formulations use only `+ - * /` and these functions, so the same code gives floats from floats, a
 program from traced scalars, formulas from SymPy symbols and fifty digits from mpmath.
@@ -15,7 +15,7 @@ from armlet.libraries import namespace, package
 Scalar = Any
 Vector = Any
 Matrix = Any
-"""A scalar of any type, and arrays of them: aliases that document shapes, which tests check."""
+"""Aliases of Any that document shapes: a scalar of any type, and arrays of such scalars."""
 
 QUARTER = math.pi / 2
 QUARTER_TURNS = ((1, 0), (0, 1), (-1, 0), (0, -1))
@@ -23,7 +23,7 @@ QUARTER_TURNS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 def _function(name: str) -> Callable[[Scalar], Scalar]:
     def apply(x: Scalar) -> Scalar:
-        own = getattr(x, name, None)  # of mpmath's numbers, exp is the exponent
+        own = getattr(x, name, None)  # exp of an mpmath number is its exponent
         found = own() if callable(own) else getattr(namespace(x), name)(x)
         return int(found) if isinstance(found, np.integer) else found
 
@@ -43,7 +43,7 @@ floor = _function("floor")
 
 
 def _leading(*args: Scalar) -> Scalar:
-    """The operand that decides how to compute: the first that is no number, or a NumPy scalar."""
+    """The operand whose type selects the library: the first non-number, else a NumPy scalar."""
     others = (x for x in args if not isinstance(x, int | float | np.number))
     numbers = (x for x in args if isinstance(x, np.number))
     return next(others, next(numbers, args[0]))
@@ -59,9 +59,9 @@ def _choose(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
             return module.if_else(condition, x, y)
         case "mpmath" | "builtins":
             return x if condition else y
-        case _ if isinstance(leading, np.number):  # and so that 1 / 0 is infinite
+        case _ if isinstance(leading, np.number):  # so that 1 / result may be infinite
             return np.float64(x if condition else y)
-        case "torch":  # which makes a tensor of its default dtype of two numbers
+        case "torch":  # where() of two numbers would return its default dtype
             kind = {"dtype": leading.dtype, "device": leading.device}
             return module.where(condition, *(module.as_tensor(a, **kind) for a in (x, y)))
         case _:
@@ -106,7 +106,7 @@ def equal(x: Scalar, y: Scalar) -> Scalar:
 
 
 def power(x: Scalar, y: Scalar) -> Scalar:
-    """x to the power of y; not a number where x is negative and y is not whole."""
+    """x to the power of y; for floats NaN where x is negative and y is not an integer."""
     leading = _leading(x, y)
     if hasattr(leading, "record"):
         return leading.record("pow", x, y)
@@ -116,7 +116,7 @@ def power(x: Scalar, y: Scalar) -> Scalar:
 
 
 def minimum(x: Scalar, y: Scalar) -> Scalar:
-    """The smaller of two scalars; not a number if one of them is none."""
+    """The smaller of two scalars; NaN if either is NaN, except in CasADi."""
     leading = _leading(x, y)
     if hasattr(leading, "record"):
         return leading.record("min", x, y)
@@ -130,7 +130,7 @@ def minimum(x: Scalar, y: Scalar) -> Scalar:
 
 
 def maximum(x: Scalar, y: Scalar) -> Scalar:
-    """The larger of two scalars; not a number if one of them is none."""
+    """The larger of two scalars; NaN if either is NaN, except in CasADi."""
     if hasattr(_leading(x, y), "record"):
         return _leading(x, y).record("max", x, y)
     return -minimum(-x, -y)
@@ -148,7 +148,7 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
 
 
 def quarter_turns(angle: Scalar) -> int | None:
-    """The number of quarter turns in an angle, or None if it is not an exact multiple."""
+    """The number of quarter turns in an angle, or None if the angle is no exact multiple of one."""
     if isinstance(angle, complex):
         return None
     try:
@@ -165,7 +165,7 @@ def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def identical(x: Scalar, y: Scalar) -> bool:
-    """Whether two scalars are one: the same traced scalar, equal numbers or equal expressions."""
+    """Whether x and y are the same traced scalar, equal numbers or equal expressions."""
     if x is y:
         return True
     return not (hasattr(x, "record") or hasattr(y, "record")) and bool(x == y)

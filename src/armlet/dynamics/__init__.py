@@ -1,8 +1,8 @@
-"""Every quantity of an arm's dynamics, by every formulation known for it.
+"""The quantities of an arm's dynamics, each by one or more formulations.
 
-A formulation is a function under `describe`, in a file for its source, and is listed in `FUNCTIONS`
-of its folder or below. `FORMULATIONS` is the table of all, which tests, counts and the command line
-iterate on. Users add to it with the decorator `formulation`.
+A formulation is a function decorated with `describe`, in a file for its source, and listed
+in `FUNCTIONS` of its folder or below. `FORMULATIONS` is the table of all formulations, over which
+tests, counts and the command line iterate. Users add to it with the decorator `formulation`.
 """
 
 from collections.abc import Callable
@@ -63,7 +63,7 @@ FORMULATIONS: dict[str, dict[str, Formulation]] = {
 }
 """The formulations of each quantity by name, in the order of `FUNCTIONS`.
 
-Of those with equal counts the search takes the first.
+Of formulations with equal counts the search takes the first.
 """
 
 
@@ -76,29 +76,29 @@ def formulation(
     own_rotors: bool = False,
     **declared: Unpack[Declared],
 ) -> Callable[[Function], Function]:
-    """Register the function below as a formulation of a quantity.
+    """Register the decorated function as a formulation of a quantity.
 
-    It is then listed, counted, compared and compiled like any other. Call `armlet.testing.
-    check_formulation` on it to test it.
+    It is then listed, counted, compared and compiled like the built-in formulations. Test it with
+    `armlet.testing.check_formulation`.
 
     Parameters
     ----------
     quantity : str
         One of `armlet.QUANTITIES`. The function takes the robot and the arguments of the quantity.
     source : str
-        Where it is from: author, year, and equation or algorithm numbers.
+        The source of the formulation: author, year, and equation or algorithm numbers.
     growth : str
-        The order of its operations in the number of joints, such as "n^2"; by default "n".
+        The order of its operation count in the number of joints, such as "n^2"; by default "n".
     name : str, optional
-        By default that of the function.
+        The name of the formulation; by default the name of the function.
     own_rotors : bool
-        Rotor inertia is added to the result of the function, which gets a robot without it. True if
-        the function includes it by itself.
+        True if the function itself includes rotor inertia. By default the function gets a robot
+        without rotor inertia, which is then added to the result.
     **declared
         What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`,
         `starting_from`, `contends` and `coupled`, as in `armlet.Formulation`. Most quantities of
-        coupled joints are projected from those of free ones. `coupled=True` says that the function
-        takes a robot with coupled joints as it is, as it may if it is built on such quantities.
+        coupled joints are projected from those of free joints; with `coupled=True` the function
+        itself gets the robot with coupled joints, for example to call quantities of that robot.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def formulation(
     def register(function: Function) -> Function:
         complete = decorate(function)
         entry, others = entry_of(complete), FORMULATIONS[quantity]
-        place = attrgetter("__module__", "__qualname__")  # which may register again
+        place = attrgetter("__module__", "__qualname__")  # a reload registers again
         if entry.name in others and place(others[entry.name].function) != place(function):
             raise ArmletError(
                 f"{quantity} has a formulation called {entry.name!r} already: choose another name"

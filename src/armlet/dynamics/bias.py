@@ -36,7 +36,7 @@ def gravity_torque(robot: RobotModel, q: Vector) -> list[Scalar]:
 
 
 def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vector]:
-    """H and b together: the published count of b is what it takes beyond H."""
+    """H and b together: the published count of b has only its operations beyond those of H."""
     return inertia_matrix(robot, q), np.array(lin(robot, q, qd), dtype=object)
 
 
@@ -50,13 +50,13 @@ def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vect
 def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     """Bias torques b(q, q̇), by composite bodies about a reference common to all.
 
-    With d of `couplings`, and in the frame of body j the gravity g, the force e that goes with a
-    unit acceleration of joint j, and ζⱼ = ωₚ + ωⱼ, p the parent (54)-(58), (67):
+    With d of `couplings` and, in the frame of body j, the gravity g, the force e for a unit
+    acceleration of joint j, and ζⱼ = ωₚ + ωⱼ with the parent p (54)-(58), (67):
 
         ζⱼ  = ʲRₚ (ζₚ + wₚ q̇ₚ) + wⱼ q̇ⱼ
         bⱼ  = -eⱼ · g - Σ dₘⱼ · ζₘ q̇ₘ + Σ dⱼₖ · ζₖ q̇ₖ,  m before j, k beyond j
 
-    Of a joint on the base ζ q̇ is w q̇², which need not be turned to frame j.
+    For a joint on the base ζ q̇ is w q̇², which need not be rotated to frame j.
     """
     reference = base_reference(robot, q)
     d = couplings(robot, reference)
@@ -85,9 +85,9 @@ def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
 
 
 def coefficients(robot: RobotModel, q: Vector) -> Matrix:
-    """Dₘₖⱼ, the factors in bₘ = Σ Dₘₖⱼ q̇ₖ q̇ⱼ + (gravity): Christoffel's symbols of the first kind.
+    """Christoffel's symbols of the first kind Dₘₖⱼ, with bₘ = Σ Dₘₖⱼ q̇ₖ q̇ⱼ + (gravity).
 
-    With w of joint k in the frame that d is in, and k before j or j itself (45), (47):
+    With d of `couplings`, w of joint k in the frame of d, and k before j or j itself (45), (47):
 
         Dₘₖⱼ =  wₖ · dₘⱼ,  m before j
         Dₘₖⱼ = -wₖ · dⱼₘ,  j before m
@@ -109,11 +109,11 @@ def coefficients(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def couplings(robot: RobotModel, reference: BaseReference) -> list[dict[int, Vector]]:
-    """dₘⱼ in the frame of body j, under [j][m], for the joints m before j.
+    """The vector dₘⱼ of (64) in the frame of body j, at [j][m], for the joints m before j.
 
     With the twist (w, v) of a joint about the reference, (z, -ŝ) if it is revolute and (0, z) if
     it is prismatic, and with the inertia J̄ of composite body j, its first moment p̂ and the force e
-    that goes with a unit acceleration of joint j (64), (66):
+    for a unit acceleration of joint j (64), (66):
 
         Bⱼ  = -J̄ w̃ⱼ - ṽⱼ p̂~
         dₘⱼ = Bⱼ wₘ + eⱼ × vₘ

@@ -54,25 +54,25 @@ def christoffel(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     minimal=False,
 )
 def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
-    """C(q, q̇) = Nᵀ (M Ṅ + Ṁ N), N the twists of all bodies at unit speeds of the joints.
+    """C(q, q̇) = Nᵀ (M Ṅ + Ṁ N), with the twists N of all bodies at unit speeds of the joints.
 
     All is in base axes. Twists (angular, linear) and wrenches (moment, force) are about the centre
-    of mass of the body; with c from that of body i to that of body j further in,
+    of mass of the body. With c from the centre of body i to the centre of body j, further in,
 
         Bᵢⱼ = [1 0; c̃ 1],   Ḃᵢⱼ = [0 0; ċ~ 0],   pᵢ = (w, w × com + v)
         Mᵢ  = [I 0; 0 m],   Ṁᵢ  = [ω̃ I 0; 0 0],  Ωᵢ = [ω̃ 0; 0 ω̃]
 
-    From the tips in, M̃ and M̄ beginning with M and Ṁ of the body and K with zero (23), (28):
+    From the tips inwards, starting with M̃ = M and M̄ = Ṁ of each body and K = 0 (23), (28):
 
         M̃ₚ += Bᵢₚᵀ M̃ᵢ Bᵢₚ,   M̄ₚ += M̄ᵢ,   Kₚ += Bᵢₚᵀ (M̃ᵢ Ḃᵢₚ + Kᵢ)
 
-    Then, j being between i and the base (29):
+    Then, for j between i and the base (29):
 
         Cⱼᵢ = pⱼᵀ Bᵢⱼᵀ (M̃ᵢ Ωᵢ + Kᵢ + M̄ᵢ) pᵢ
         Cᵢⱼ = pᵢᵀ (M̃ᵢ (Bᵢⱼ Ωⱼ + Ḃᵢⱼ) + Kᵢ + M̄ᵢ) pⱼ
 
-    Kᵢ stands for Bᵀ H̃ of the next body, which (29) prints with a wrong index. Not Christoffel's,
-    but H' - 2 C is skew all the same.
+    Kᵢ stands for Bᵀ H̃ of the next body, which (29) prints with a wrong index. C is not the matrix
+    of Christoffel's symbols, but H' - 2 C is skew too.
     """
     n = robot.n
     at, w, v, p, M, M_bar = moving_bodies(robot, q, qd)
@@ -104,7 +104,7 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
 def moving_bodies(
     robot: RobotModel, q: Vector, qd: Vector
 ) -> tuple[list[Vector], list[Vector], list[Vector], list[Vector], list[Matrix], list[Matrix]]:
-    """Centre of mass, ω, its velocity v, p, M and Ṁ of each body, in base axes."""
+    """Centre of mass, ω, velocity v of the centre, and p, M, Ṁ as in `saha`, in base axes."""
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)
     n = robot.n
@@ -125,5 +125,5 @@ def moving_bodies(
 
 
 def block(upper: Matrix, lower: Matrix, last: Matrix) -> Matrix:
-    """[upper 0; lower last]."""
+    """The 6x6 matrix [upper 0; lower last]."""
     return np.concatenate([np.hstack([upper, NONE]), np.hstack([lower, last])])

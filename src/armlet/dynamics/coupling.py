@@ -1,7 +1,7 @@
 """Quantities of robots with coupled joints, from those of the tree with all joints free.
 
 The coordinates q move the joints by Γ q + q₀, with Γ and q₀ constant: velocities and accelerations
-of the joints are Γ q̇ and Γ q̈. Their torques do the same work as torques Γᵀ τ of the coordinates.
+of the joints are Γ q̇ and Γ q̈. Torques τ of the joints do the same work as Γᵀ τ of the coordinates.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ Projection = Callable[[RobotModel, Any], Any]
 
 
 def torques(robot: RobotModel, tau: Any) -> Matrix:
-    """Γᵀ τ: torques of the coordinates, of one column or several."""
+    """Γᵀ τ: the torques of the coordinates, from joint torques in one column or several."""
     return robot._coordinate_torques(np.array(tau, dtype=object))
 
 
@@ -34,7 +34,7 @@ def matrix(robot: RobotModel, C: Matrix) -> Matrix:
 
 
 def inertia(robot: RobotModel, H: Matrix) -> Matrix:
-    """Γᵀ H Γ, which is symmetric: what is below the diagonal is not computed."""
+    """Γᵀ H Γ, which is symmetric: entries below the diagonal are copied from above."""
     result = matrix(robot, H)
     for i in range(len(result)):
         result[i, :i] = result[:i, i]
@@ -42,7 +42,7 @@ def inertia(robot: RobotModel, H: Matrix) -> Matrix:
 
 
 def derivatives(robot: RobotModel, triple: tuple[Matrix, Matrix, Matrix]) -> tuple[Matrix, ...]:
-    """H, V and P for the coordinates."""
+    """The derivatives H, V and P of the torques, for the coordinates."""
     H, V, P = triple
     return inertia(robot, H), matrix(robot, V), matrix(robot, P)
 
@@ -67,14 +67,14 @@ RULES: dict[Projection, tuple[str, ...]] = {
     ),
 }
 PROJECTIONS = {quantity: rule for rule, quantities in RULES.items() for quantity in quantities}
-"""How the quantities of coupled joints follow from those of free ones. The others invert a matrix
-of the coordinates: they are built on these, or hold for free joints only."""
+"""How quantities of coupled joints follow from those of free joints. Quantities not listed invert a
+matrix of the coordinates: they are built on listed ones, or hold for free joints only."""
 
 
 def project(arguments: Sequence[str], projection: Projection) -> Callable[[Function], Function]:
-    """A decorator for a function of free joints, to be called with coupled ones as well.
+    """A decorator that extends a function of free joints to coupled joints, by a projection.
 
-    The first arguments after the robot are those named, of the state; others are passed on.
+    `arguments` names the state arguments, the first after the robot; others are passed on.
     """
 
     def decorate(function: Function) -> Function:
@@ -98,5 +98,5 @@ def joint_state(robot: RobotModel, argument: str, values: Any) -> Vector:
 
 
 def with_coupling(quantity: str) -> Callable[[Function], Function]:
-    """A decorator for a function of a quantity that holds for free joints."""
+    """A decorator that extends a function of a quantity from free joints to coupled joints."""
     return project(QUANTITIES[quantity].arguments, PROJECTIONS[quantity])

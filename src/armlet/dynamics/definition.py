@@ -1,8 +1,8 @@
 """Every quantity from its definition: slow, obvious, never optimised.
 
-The reference for all formulations; of coupled joints too, by the motion of all joints and the work
-of their torques. All vectors are in the axes of the canonical base, positions from its origin;
-bodies are placed by products of 4x4 matrices.
+This is the reference for all formulations. Coupled joints are computed by the motion of all joints
+and the work of their torques. All vectors are in the axes of the canonical base, positions from its
+origin; bodies are placed by products of 4x4 matrices.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ def screw_matrix(axis: int, angle: Scalar, slide: Scalar) -> Matrix:
 
 
 def body_poses(robot: RobotModel, q: State) -> list[Matrix]:
-    """The 4x4 pose of each body in the base; of the base itself, last, the identity."""
+    """The 4x4 pose of each body in the base; the last entry, of the base, is the identity."""
     T = [screw_matrix(0, 0, 0)] * (robot.n + 1)
     for i, p in enumerate(robot.parent):
         row = robot.dh[i]
@@ -50,7 +50,7 @@ def body_poses(robot: RobotModel, q: State) -> list[Matrix]:
 def motion(
     robot: RobotModel, q: State, qd: State, qdd: State, base_acceleration: State
 ) -> tuple[list[Matrix], list[Vector], list[Vector], list[Vector], list[Vector]]:
-    """ω, ω̇, v and v̇ of each body's origin."""
+    """The pose, ω and ω̇ of each body, and v and v̇ of its origin."""
     T = body_poses(robot, q)
     zero = np.array([0, 0, 0], dtype=object)
     w, wd, v, vd = ([zero] * (robot.n + 1) for _ in range(4))
@@ -70,7 +70,7 @@ def motion(
 
 
 def bodies(robot: RobotModel, T: list[Matrix]) -> Iterator[tuple[int, Scalar, Vector, Matrix]]:
-    """First moment and inertia of each body about its own origin, in base axes."""
+    """Index, mass, first moment and inertia of each body, about its origin and in base axes."""
     for i in range(robot.n):
         R = T[i][:3, :3]
         yield i, robot.m[i], R @ robot.c[i], R @ robot.J[i] @ R.T
@@ -88,7 +88,7 @@ def unit_motion(robot: RobotModel, T: list[Matrix], i: int, point: Vector) -> tu
 def inverse_dynamics(
     robot: RobotModel, q: State, qd: State, qdd: State, wrench: Vector | None = None
 ) -> Vector:
-    """Joint torques by d'Alembert: the work of inertial forces at unit speed of each joint."""
+    """Joint torques by d'Alembert: the power of the inertial forces at unit speed of each joint."""
     T, w, wd, _, vd = motion(robot, q, qd, qdd, -robot.g)
     tau: list[Scalar] = [drive.rotor_inertia * qdd[i] for i, drive in enumerate(robot.drives)]
     for k, m, c, J in bodies(robot, T):
@@ -106,7 +106,7 @@ def inverse_dynamics(
 
 @with_coupling("inertia_matrix")
 def inertia_matrix(robot: RobotModel, q: State) -> Matrix:
-    """The matrix of the kinetic energy: entry by entry, unit speeds of two joints."""
+    """The matrix of the kinetic energy: entry i, j from unit speeds of joints i and j."""
     T = body_poses(robot, q)
     H = np.diag(np.array([drive.rotor_inertia for drive in robot.drives], dtype=object))
     for k, m, c, J in bodies(robot, T):
@@ -131,7 +131,7 @@ def forward_dynamics(robot: RobotModel, q: State, qd: State, tau: State) -> Vect
 
 
 def linearization(robot: RobotModel, q: State, qd: State, qdd: State) -> Triple:
-    """H, V and P by complex steps: the imaginary part of τ(x + i h) is h ∂τ/∂x to all digits."""
+    """∂τ/∂q̈, ∂τ/∂q̇ and ∂τ/∂q by complex steps: Im τ(x + i h) is h ∂τ/∂x to all digits."""
     state = [list(q), list(qd), list(qdd)]
 
     def derivative(part: int, k: int) -> Vector:
@@ -176,7 +176,7 @@ def passive_torque(robot: RobotModel, q: State, qd: State) -> Vector:
 
 
 def base_in_file(robot: RobotModel) -> Matrix:
-    """The 4x4 pose of the canonical base in the file's."""
+    """The 4x4 pose of the canonical base in the file's base."""
     return homogeneous(*robot.frames[robot.base_link].pose.inverse())
 
 
@@ -208,7 +208,7 @@ def poses(robot: RobotModel, q: State, frames: Sequence[str] | None = None) -> M
 def frame_acceleration(
     robot: RobotModel, q: State, qd: State, qdd: State, frame: str | None = None
 ) -> Vector:
-    """The acceleration of the body, and of a point fixed on it."""
+    """The angular acceleration of a frame and the acceleration of its origin."""
     body, pose = robot.frame(frame)
     T, w, wd, _, vd = motion(robot, q, qd, qdd, [0, 0, 0])
     arm, R_file = T[body][:3, :3] @ pose.r, base_in_file(robot)[:3, :3]
@@ -227,7 +227,7 @@ def frame_acceleration_bias(
 
 
 def jacobian_rate(robot: RobotModel, q: State, qd: State, frame: str | None = None) -> Matrix:
-    """The rate of the Jacobian, by a complex step along q̇."""
+    """The time derivative of the Jacobian, by a complex step along q̇."""
     step = STEP * namespace(q[0]).sqrt(-1 + 0j)
     moved = [x + step * rate for x, rate in zip(q, qd, strict=True)]
     Jq = jacobian(robot, moved, frame)
@@ -246,7 +246,7 @@ def centre_of_mass(robot: RobotModel, q: State) -> Vector:
 
 
 def centre_of_mass_jacobian(robot: RobotModel, q: State) -> Matrix:
-    """The Jacobian by columns: linear momentum by mass, at unit speed of one joint."""
+    """The Jacobian by columns: linear momentum divided by mass, at unit speed of one joint."""
     units = np.eye(robot.n, dtype=int)
     columns = [momentum(robot, q, unit)[3:] / sum(robot.m) for unit in units]
     return np.array(columns, dtype=object).T
@@ -254,7 +254,7 @@ def centre_of_mass_jacobian(robot: RobotModel, q: State) -> Matrix:
 
 @with_coupling("momentum")
 def momentum(robot: RobotModel, q: State, qd: State) -> Vector:
-    """The momentum of all bodies, each about the base: its own, and that of its mass."""
+    """Angular and linear momentum of all bodies, about the file's base and in its axes."""
     T, w, _, v, _ = motion(robot, q, qd, [0] * robot.n, [0, 0, 0])
     origin, R_file = robot.frames[robot.base_link].pose.r, base_in_file(robot)[:3, :3]
     angular, linear = np.zeros((2, 3), dtype=object)

@@ -20,7 +20,7 @@ def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
         T = ½ Σ vᵢ · (mᵢ vᵢ + 2 ωᵢ × cᵢ) + ωᵢ · Jᵢ ωᵢ + (rotor inertia) q̇ᵢ²
         U = - g · Σ (first moment of each body in the base's frame)
 
-    with v the velocity of the frame's origin, reached as in `newton_euler`.
+    with ω of each body and v of its origin by `velocities`.
     """
     X = robot.displacements(q)
     w, v = velocities(robot, X, qd)
@@ -38,9 +38,9 @@ def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
 def velocities(
     robot: RobotModel, X: list[Displacement], qd: Vector
 ) -> tuple[list[Vector], list[Vector]]:
-    """ω of each body and v of its frame's origin, in its axes; of the base, last, zero.
+    """ω of each body and v of its origin, in its axes; the last entry, of the base, is zero.
 
-    With (w, v) the joint's unit twist, r to where the joint sits in the parent and h the slide:
+    With the joint's unit twist (w, v), the origin r of its mount in the parent, its translation h:
 
         ωᵢ = ωₚ + w q̇ᵢ
         vᵢ = vₚ + ωₚ × r + ωᵢ × h z + v q̇ᵢ
@@ -63,7 +63,7 @@ def composite_moments(
 
         m̂ₚ += m̂ᵢ,   ĉₚ += ᵖRᵢ ĉᵢ + m̂ᵢ r
 
-    in its own axes, about its origin; those of the base, last, are of the whole robot.
+    in its own axes, about its origin; the last entries, of the base, are of the whole robot.
     """
     m_hat, c_hat = with_base(m), with_base(c)
     for i, p in robot.tips_to_base():
@@ -73,7 +73,7 @@ def composite_moments(
 
 
 def mass_fractions(robot: RobotModel) -> tuple[list[Scalar], list[Vector]]:
-    """Mass and first moment of each body, divided by the mass of all."""
+    """Mass and first moment of each body, divided by the total mass."""
     total = sum(robot.m)
     return [m / total for m in robot.m], [c / total for c in robot.c]
 
@@ -92,25 +92,25 @@ def energy_regressor(
     parameters: Parameters = "minimal",
     rotors: bool = False,
 ) -> Matrix:
-    """Y(q, q̇) of two rows with (T, U) = Y φ: column k is the energy for a unit parameter φₖ.
+    """Y(q, q̇), of two rows, with (T, U) = Y φ: column k has the energies for a unit parameter φₖ.
 
-    A body of mass m, first moment c and inertia J on frame i, whose origin is at o in the base,
-    that of the file's base at o₀, has
+    A body of mass m, first moment c and inertia J on frame i, with the frame's origin at o and the
+    origin of the file's base at o₀, has
 
         T = ½ m v · v + c · (v × ω) + ½ ω · J ω,   U = -m g · (o - o₀) - c · g
 
-    with g in frame i in the last product. A rotor has ½ q̇ᵢ². With the standard parameters, those
-    of `robot.phi` in a row, this is `energy`.
+    with g in frame i in the last product. A unit rotor inertia has T = ½ q̇ᵢ². With the standard
+    parameters, `robot.phi` flattened, Y φ is `energy`.
 
-    Minimal parameters φ' = Λ φ are as good for T, and for U up to a constant. For φ and Λ⁻ φ' make
-    the same torques in all states; so they have the same H, the derivative of the torques by q̈, and
-    T = ½ q̇ᵀ H q̇; and the same torques at rest, the derivative of U by q. This holds for every
+    Minimal parameters φ' = Λ φ also determine T, and U up to a constant: φ and Λ⁻ φ' make the same
+    torques in all states. So they have the same H, the derivative of the torques by q̈, the same
+    T = ½ q̇ᵀ H q̇, and the same torques at rest, the derivative of U by q. This holds for every
     minimal set.
 
     The constant is the potential of the mass lumped on the base. A mass on the axis of a revolute
-    joint has the same height on the parent as on the body. What is lumped over a prismatic joint
-    differs in height by m̂ q along the axis, which the column of m̂ adds. kx and ky that are left
-    out where δ = 0 stay at one height, as gravity is along z.
+    joint has the same height on the parent as on the body. Lumping over a prismatic joint changes
+    a first moment by m̂ q along the axis, which the column of m̂ restores. kx and ky that are left
+    out if δ = 0 (`closed_form`) stay at a constant height, as gravity is along z.
     """
     return energies_of(robot, q, qd, full_sets(robot, parameters, PARAMETERS, rotors), rotors)
 
@@ -119,7 +119,7 @@ def energy_regressor(
 def energies_of(
     robot: RobotModel, q: Vector, qd: Vector, sets: list[list[Scalar]], rotors: bool
 ) -> Matrix:
-    """The energies of each set of standard parameters, as columns."""
+    """The energies T and U for each set of standard parameters in `sets`, as columns."""
     X = robot.displacements(q)
     w, v = velocities(robot, X, qd)
     g, height = weights(robot, X)
@@ -139,7 +139,7 @@ def energies_of(
 
 
 def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], list[Scalar]]:
-    """g in each frame, and g · (o - o₀), o its origin and o₀ that of the file's base."""
+    """g in each frame, and g · (o - o₀) from the file's base origin o₀ to the frame's origin o."""
     origin = robot.frames[robot.base_link].pose.r
     g: list[Vector] = [ZERO] * robot.n + [robot.g]
     height: list[Scalar] = [0] * robot.n + [-robot.g @ origin]
@@ -151,7 +151,7 @@ def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], lis
 
 @by_definition("centre_of_mass", "composites")
 def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
-    """The first moment of all bodies by their mass, from the origin of the file's base."""
+    """The first moment of all bodies divided by their mass, from the origin of the file's base."""
     _, c_hat = composite_moments(robot, robot.displacements(q), *mass_fractions(robot))
     base = robot.frames[robot.base_link].pose
     return base.R.T @ (c_hat[BASE] - base.r)
@@ -161,8 +161,8 @@ def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
 def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
     """The velocity of the centre of mass per unit speed of each joint, in the file's base.
 
-    A joint of twist (w, v) moves all that its body carries, of mass m̂ and first moment ĉ as parts
-    of the whole. With R the axes of the body in the base, its column is R (w × ĉ + m̂ v).
+    A joint of twist (w, v) moves its composite body, of mass m̂ and first moment ĉ divided by the
+    total mass. With the axes R of the body in the base, the joint's column is R (w × ĉ + m̂ v).
     """
     X = robot.displacements(q)
     m_hat, c_hat = composite_moments(robot, X, *mass_fractions(robot))
@@ -179,11 +179,11 @@ def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
 def momentum(robot: RobotModel, q: Vector, qd: Vector) -> Vector:
     """Angular momentum about the origin of the file's base, and linear momentum, in its axes.
 
-    A body whose origin moves with v and which turns with ω has, about its origin,
+    A body that rotates with ω and whose origin moves with v has, about its origin,
 
         l = J ω + c × v,   p = m v + ω × c
 
-    which are carried to the base as a moment and a force are. Rotors are left out.
+    which are transformed to the base like a moment and a force. Rotors are left out.
     """
     X = robot.displacements(q)
     w, v = velocities(robot, X, qd)

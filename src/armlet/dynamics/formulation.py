@@ -29,32 +29,32 @@ class Formulation:
     growth: str
     """The order of its operations in the number of joints: n, n^2, …"""
     joints: str = "RP"
-    """The kinds of joint it holds for."""
+    """The letters of the joint types that it holds for: R (revolute) and P (prismatic)."""
     walks_twists: bool = False
-    """Whether it walks the twists of each joint, so that it holds for every other kind too whose
-    twists are about and along z."""
+    """Whether it iterates over the twists of each joint, so that it also holds for every other
+    joint type whose twists are about and along z."""
     topology: str = "tree"
     """Whether it holds for trees or for serial arms only."""
     minimal: bool = True
-    """Whether it takes lumped inertias, whose masses may be zero; a centre of mass needs a mass."""
+    """Whether it holds for lumped inertias, whose masses may be zero: not if it divides by them."""
     traced: bool = False
-    """Whether it needs scalars that know their derivatives."""
+    """Whether it needs traced scalars, because it differentiates their operations."""
     starting_from: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """The same function from an intermediate result on, by its name: some published counts start
-    there. For the rigid bodies alone, without rotors."""
+    """By the name of an intermediate result, the function from that result on, for the rigid bodies
+    without rotors: some published counts start at such a result."""
     contends: bool = False
-    """Whether the search for the cheapest program may take it: those with the fewest operations on
-    some arm, that hold for all numbers a robot may have. `benchmarks/search.py` prints who wins."""
+    """Whether the search for the cheapest program considers it: true if it has the lowest count on
+    some arm (see `benchmarks/search.py`) and holds for all values of the constants."""
     coupled: bool = False
     """Whether it holds for robots with coupled joints, by itself or by projection."""
 
     @property
     def is_built_in(self) -> bool:
-        """Whether it comes with armlet: the search for the cheapest program takes no other."""
+        """Whether it comes with armlet: the search for the cheapest program considers no others."""
         return self.function.__module__.partition(".")[0] == "armlet"
 
     def check(self, robot: RobotModel) -> None:
-        """Raise if the formulation does not hold for the robot."""
+        """Raise a ModelError if the formulation does not hold for the robot."""
         if robot.couplings and not self.coupled:
             raise ModelError(
                 f"formulation {self.name!r} holds for joints that move freely: robot "
@@ -94,7 +94,7 @@ def describe(
     own_rotors: bool = False,
     **declared: Unpack[Declared],
 ) -> Callable[[Function], Function]:
-    """A decorator that describes a function as a formulation, to be listed in a table.
+    """A decorator that attaches a `Formulation`, the description of a formulation, to a function.
 
     The arguments are those of `armlet.formulation`. The decorated function computes the whole
     quantity, rotors and coupled joints included; `entry_of` returns its description.
@@ -115,7 +115,7 @@ def describe(
 
 
 def entry_of(function: Callable[..., Any]) -> Formulation:
-    """The description of a function under `describe`."""
+    """The `Formulation` that `describe` attached to a function."""
     entry: Formulation = vars(function)["entry"]
     return entry
 
@@ -123,16 +123,16 @@ def entry_of(function: Callable[..., Any]) -> Formulation:
 def by_definition(
     quantity: str, name: str, *, contends: bool = False
 ) -> Callable[[Function], Function]:
-    """A decorator for a formulation that follows the definition of its quantity, for all joints."""
+    """A decorator for a formulation by the definition of its quantity, for all joint types."""
     return describe(
         quantity, source="by definition", name=name, walks_twists=True, contends=contends
     )
 
 
 def with_rotors(quantity: str, function: Function) -> Function:
-    """The function with rotor inertia added to its result, if the quantity depends on it.
+    """Add rotor inertia to the result of a function, if the quantity depends on rotor inertia.
 
-    The function itself is given the rigid bodies alone, so that nothing can be added twice.
+    The function itself gets a robot without rotor inertia, so that it cannot be added twice.
     """
     if quantity not in ROTORS:
         return function
@@ -154,4 +154,4 @@ ROTORS: dict[str, Callable[..., Any]] = {
     "inertia_matrix": lambda rotors, H, *_: H + np.diag(rotors),
     "linearization": lambda rotors, H_V_P, *_: (H_V_P[0] + np.diag(rotors), *H_V_P[1:]),
 }
-"""How rotor inertia is added to a quantity; others build on these, or do not depend on it."""
+"""How to add rotor inertia to a quantity; the others build on these or do not depend on it."""

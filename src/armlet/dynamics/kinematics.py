@@ -1,4 +1,4 @@
-"""Poses of frames, their Jacobian with its rates, and their motion."""
+"""Poses, Jacobians, velocities and accelerations of frames."""
 
 from collections.abc import Sequence
 
@@ -16,8 +16,8 @@ from armlet.scalar import Matrix, Vector
 def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
     """The pose of a frame in the file's base: a homogeneous matrix, four by four.
 
-    From the frame inwards, its x and y axes and its origin are carried over body by body; z is
-    their cross product.
+    The x and y axes and the origin of the frame are transformed inwards, body by body; z is the
+    cross product x × y.
     """
     body, (R, r) = robot.frame(frame)
     X = robot.displacements(q)
@@ -31,10 +31,10 @@ def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -
 
 @by_definition("forward_kinematics", "rows", contends=True)
 def forward_kinematics_by_rows(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
-    """The pose of a frame in the file's base, the rows of its rotation from the base outwards.
+    """The pose of a frame in the file's base; the rows of its rotation are computed outwards.
 
-    It takes more than `two_axes`, but `jacobian` takes these steps too: beside it the pose is
-    nearly free.
+    It takes more operations than `two_axes`, but shares most of them with `jacobian`: in a program
+    with both, the pose is nearly free.
     """
     body, (R_frame, r) = robot.frame(frame)
     X = robot.displacements(q)
@@ -74,12 +74,12 @@ def jacobian(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
 def frame_motion(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None
 ) -> tuple[Vector, Vector, Vector, Vector]:
-    """ω, v, ω̇ and a of a frame against the file's base, in its axes.
+    """ω, v, ω̇ and a of a frame relative to the file's base, in the axes of that base.
 
-    From the frame inwards. Against body i, the frame is at s and moves with ω, v, ω̇ and a. The
-    joint moves the body against the parent with the twist (w, v) q̇, and faster by (w, v) q̈; call
-    these (ω_J, v_J) and (α_J, a_J). Against the parent, and still in the body's axes, the frame
-    then moves with
+    The recursion runs inwards. Relative to body i, the frame is at s and moves with ω, v, ω̇ and a.
+    The joint moves the body relative to the parent with the velocity (w, v) q̇ = (ω_J, v_J) and the
+    acceleration (w, v) q̈ = (α_J, a_J). Relative to the parent, still in the axes of body i, the
+    frame moves with a, ω̇, v and ω equal to
 
         a  + ω_J × (2 v + ω_J × s + v_J) + α_J × s + a_J
         ω̇  + ω_J × ω + α_J
@@ -127,7 +127,7 @@ def frame_acceleration_bias(
 
 @describe("jacobian_rate", source="by definition", name="inward")
 def jacobian_rate(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None) -> Matrix:
-    """Jq' of a frame, by `jacobian_rates`."""
+    """The time derivative Jq' of the Jacobian of a frame, by `jacobian_rates`."""
     return jacobian_rates(robot, q, qd, [0] * robot.nv, frame)[1]
 
 
@@ -135,8 +135,8 @@ def jacobian_rate(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = 
 def poses(robot: RobotModel, q: Vector, frames: Sequence[str] | None = None) -> Matrix:
     """The pose of every frame, or of those named, in the file's base.
 
-    From the base outwards, R and o of each body, R by its rows: with r its origin in the parent's
-    frame, oᵢ = oₚ + Rₚ r.
+    The axes R, by rows, and the origin o of each body are computed outwards, oᵢ = oₚ + Rₚ r with
+    the origin r of body i in the frame of its parent.
     """
     X = robot.displacements(q)
     base = robot.frames[robot.base_link].pose
@@ -158,8 +158,8 @@ def jacobian_rates(
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The geometric Jacobian Jq of a frame with its first and second rates along q, q̇, q̈.
 
-    From the frame inwards, where it is from the origin of body i, s, and its rates in fixed axes,
-    all in the body's axes; r and ṙ, r̈ are those of the next origin on the way:
+    The recursion runs inwards: s is the frame's position from the origin of body i, with its rates
+    in fixed axes, all in the body's axes; r, ṙ, r̈ are those of the next body's origin:
 
         s = r + s of the next,   ṙ = ω × r + v q̇,   r̈ = Ω r + 2 ω × v q̇ + v q̈
 

@@ -1,14 +1,14 @@
 """Displacements of bodies on parallel axes, whose angles add up.
 
-Axes are parallel also if they point opposite ways: then a half turn about x is between their
-bodies. Relative to the body that a run of parallel axes starts on, the bodies of the run rotate by
-the sum of the joint angles, about one direction. The torques of the run depend only on components
-along the axes, so the other components of a moment or an inertia skip the joints in between and are
-transformed directly to the body that the run starts on; the components of an angular velocity
-across the axes likewise, in the other direction. This saves operations only for runs that start on
+Axes of opposite directions are parallel too: there is a half turn about x between their bodies. A
+run of parallel axes starts on the parent of its first body. Relative to this parent, each body of
+the run rotates by the sum of the joint angles, about one direction. The torques of the run depend
+only on components along the axes, so the other components of a moment or an inertia skip the joints
+in between and are transformed directly to the parent; the components of an angular velocity across
+the axes are transformed directly from the parent. This saves operations only for runs that start on
 the base or on a child of the base.
 
-On an arm without such runs `ParallelAxes` is the list of its displacements, and nothing else.
+On an arm without such runs `ParallelAxes` is the list of its displacements.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,20 +28,20 @@ class CarriedWrench:
     f: Vector
     t: Vector
     ahead: Vector = field(default_factory=lambda: ZERO)
-    """The part of the moment that is added at the body that the run starts on, in the axes that the
-    carrying body has with all joints of the run at zero."""
+    """The part of the moment that skips the run and is added to the body that the run starts on, in
+    the axes that the carrying body has with all joints of the run at zero."""
 
     def __add__(self, other: "CarriedWrench") -> "CarriedWrench":
         return CarriedWrench(self.f + other.f, self.t + other.t, self.ahead + other.ahead)
 
     def along(self, twists: Iterable[Twist]) -> list[Scalar]:
-        """The torques w · t + v · f of a joint of these unit twists that carries the wrench."""
+        """The torques w · t + v · f of a joint with the unit twists `twists` under this wrench."""
         return [w @ self.t + v @ self.f for w, v in twists]
 
 
 @dataclass(frozen=True)
 class CarriedBody:
-    """A rigid body: mass, and about its origin and in its axes first moment and inertia."""
+    """A rigid body: its mass, first moment and inertia, about a frame's origin, in its axes."""
 
     m: Scalar
     c: Vector
@@ -54,30 +54,30 @@ class CarriedBody:
         return CarriedBody(m, c, J, self.ahead + other.ahead)
 
     def wrench(self, w: Vector, v: Vector) -> CarriedWrench:
-        """The wrench that a unit acceleration along the twist (w, v) takes, from rest."""
+        """The wrench for a unit acceleration along the twist (w, v), from rest."""
         f, t = self.m * v + cross(w, self.c), self.J @ w + cross(self.c, v)
         return CarriedWrench(f, t, self.ahead @ w)
 
 
 @dataclass(frozen=True)
 class ParallelAxes:
-    """How each body of a robot sits in its parent, and in the body that its run starts on."""
+    """The displacement of each body from its parent, and its rotation within its run."""
 
     robot: RobotModel
     X: list[Displacement]
     start: list[int]
     """The first body of the run that each body belongs to."""
     turn: list[Screw]
-    """The turn of each body against where it is with all joints of its run at zero."""
+    """The rotation of each body from its axes with all joints of its run at zero."""
     is_opposite: list[bool]
-    """Whether the axis of each body points the other way than that of its run's first body."""
+    """Whether the axis of each body is opposite to that of the first body of its run."""
 
     def __getitem__(self, i: int) -> Displacement:
-        """How body i sits in its parent."""
+        """The displacement of body i from its parent."""
         return self.X[i]
 
     def wrench(self, i: int, carried: CarriedWrench) -> CarriedWrench:
-        """The wrench that body i carries, in the frame of its parent."""
+        """The wrench `carried` by body i, transformed to the frame of its parent."""
         f, t, ahead = carried.f, carried.t, carried.ahead
         if self.start[i] != i:  # it continues a run
             ahead = self.robot._mounts[i].vector(ahead + self.turn[i].vector(across(t)))
@@ -86,7 +86,7 @@ class ParallelAxes:
         return CarriedWrench(*self.robot._mounts[i].wrench(f, t + ahead))
 
     def body(self, i: int, carried: CarriedBody) -> CarriedBody:
-        """A body fixed on body i, in the frame of its parent."""
+        """The body `carried` by body i, transformed to the frame of its parent."""
         m, c, J, ahead = carried.m, carried.c, carried.J, carried.ahead
         if self.start[i] != i:  # it continues a run
             J_along = symmetric(0, 0, 0, 0, 0, J[2, 2])
@@ -96,19 +96,19 @@ class ParallelAxes:
         return CarriedBody(*self.robot._mounts[i].body(m, c, J + ahead))
 
     def _joint(self, i: int) -> Displacement:
-        """The part of the displacement after the mount."""
+        """The part of the displacement of body i after its mount."""
         return Displacement(self.X[i][len(self.robot._mounts[i]) :])
 
     def vector(self, i: int, v: Sequence[Vector]) -> Vector:
-        """A vector of the parent in the axes of body i, given that of each body, the base's last.
+        """The vector v of the parent in the axes of body i; v has one vector per body, base last.
 
-        It must be one that differs along the axes of a run only, as angular velocity does.
+        Within a run, the vectors may differ only along the axes, as angular velocities do.
         """
         parent = self.robot._mounts[i].inverse().vector(v[self.robot.parent[i]])
         return self.turn[i].inverse().vector(across(self.at_zero(i, v))) + along(parent)
 
     def at_zero(self, i: int, v: Sequence[Vector]) -> Vector:
-        """The vector of the body that the run of body i starts on, in the axes of `ahead`."""
+        """The vector v of the body where the run of body i starts, in the axes of `ahead`."""
         first = self.start[i]
         x, y, z = self.robot._mounts[first].inverse().vector(v[self.robot.parent[first]])
         return vector(x, -y, -z) if self.is_opposite[i] else vector(x, y, z)
@@ -126,7 +126,7 @@ class ParallelAxes:
 
 
 def parallel_axes(robot: RobotModel, q: Vector) -> ParallelAxes:
-    """The displacements of a robot with its runs of parallel axes; a body in none is its own."""
+    """The displacements and runs of a robot; a body outside of runs is a run of its own."""
     start: list[int] = []
     turn: list[Screw] = []
     is_opposite: list[bool] = []
@@ -147,9 +147,9 @@ def parallel_axes(robot: RobotModel, q: Vector) -> ParallelAxes:
 
 
 def _angle(robot: RobotModel, i: int, q: Vector) -> tuple[Scalar, Scalar]:
-    """The angle of joint i, and apart from it a constant that is an exact number of quarter turns.
+    """The angle of joint i in two terms, the second a constant such as a number of quarter turns.
 
-    So the angle of a run is a sum of angles whose sines are already computed.
+    The terms are separate so that the sine of the first is shared with joint i itself.
     """
     theta = robot.dh[i].theta
     if not robot.joints[i].type.rotates:
@@ -159,7 +159,7 @@ def _angle(robot: RobotModel, i: int, q: Vector) -> tuple[Scalar, Scalar]:
 
 
 def _parallel(mount: Displacement) -> int:
-    """1 if a mount rotates nothing, -1 if it is a half turn about x, else 0."""
+    """1 if a mount has no rotation, -1 if its rotation is a half turn about x, else 0."""
     turns = [screw for screw in mount if not (is_zero(screw.s) and screw.c == 1)]
     is_half = len(turns) == 1 and turns[0].k == 0 and is_zero(turns[0].s) and turns[0].c == -1
     return 1 if not turns else -1 if is_half else 0

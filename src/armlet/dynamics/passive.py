@@ -11,15 +11,15 @@ from armlet.scalar import Scalar, Vector, sign
 def friction_torque(robot: RobotModel, qd: Vector) -> list[Scalar]:
     """Viscous, Coulomb and constant friction: fᵥ q̇ + f꜀ sign(q̇) + f₀, joint by joint.
 
-    It is to be added to the inverse dynamics.
+    The inverse dynamics do not include friction: add it to them.
     """
     return [drive_friction(drive, qd[i], sign(qd[i])) for i, drive in enumerate(robot.drives)]
 
 
 def drive_friction(drive: Drive, v: Scalar, direction: Scalar, stribeck: Scalar = 0) -> Scalar:
-    """Friction in a drive at a velocity: fᵥ v + (f꜀ + stribeck) direction + f₀.
+    """Friction of a drive at the velocity v: fᵥ v + (f꜀ + stribeck) direction + f₀.
 
-    The direction is the sign of the velocity, or a smooth function in its place.
+    `direction` is the sign of v, or a smooth function in its place.
     """
     return drive.viscous * v + (drive.coulomb + stribeck) * direction + drive.offset
 
@@ -30,8 +30,8 @@ def passive_torque(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
 
         (friction torque of q̇)ᵢ + kᵢ (qᵢ - rᵢ) - (gravity torque of the compensated parts)ᵢ
 
-    It is to be added to the inverse dynamics, as friction is. The compensated parts are lumped as
-    bodies are, whatever is done with those.
+    The inverse dynamics do not include these torques: add them. The compensated parts are always
+    lumped (see `lump`), even if the bodies are not.
     """
     friction = friction_torque(robot, qd)
     tau = [

@@ -9,7 +9,7 @@ class Quantity:
 
     about: str
     arguments: tuple[str, ...]
-    """The arguments of the state it depends on, in order."""
+    """The arguments that it depends on, in order: some of q, qd, qdd and tau."""
     reads: tuple[str, ...] = ("geometry", "inertia", "gravity", "drive")
     """The groups of constants it depends on."""
     minimal: bool = False
@@ -19,7 +19,7 @@ class Quantity:
     inverts: str = ""
     """The quantity that it inverts, which may be singular."""
     results: tuple[str, ...] = ()
-    """What its results are called, if it has several."""
+    """The names of its results, if it has several."""
 
 
 QUANTITIES = {
@@ -143,4 +143,4 @@ QUANTITIES = {
 }  # fmt: skip
 
 PASSIVE = ("friction_torque", "passive_torque")
-"""The quantities of passive forces, which no other one includes."""
+"""The quantities of passive forces, which no other quantity includes."""

@@ -24,9 +24,9 @@ Pair = tuple[Vector, Vector]
 
 
 def joint_motion(robot: RobotModel, i: int, rate: Vector) -> Twist:
-    """The twist of joint i at given rates of all joints: the sum of its unit twists times rates.
+    """The sum of the unit twists of joint i, each times its entry of `rate`.
 
-    For velocities it is what the joint adds to the motion of its body, in the body's axes.
+    For `rate` = q̇ it is the velocity of body i relative to its parent, in the axes of body i.
     """
     w, v = ZERO, ZERO
     for twist, x in zip(robot.twists[i], rate[robot.v_of[i]], strict=True):
@@ -37,7 +37,7 @@ def joint_motion(robot: RobotModel, i: int, rate: Vector) -> Twist:
 def angular_rates(
     robot: RobotModel, X: list[Displacement], qd: Vector, qdd: Vector
 ) -> tuple[list[Vector], list[Vector]]:
-    """Angular velocity and acceleration of each body, in its own axes; of the base, last, zero.
+    """Angular velocity and acceleration of each body, in its own axes; zero for the base, last.
 
     With w the angular half of the joint's unit twist:
 
@@ -61,13 +61,13 @@ def centripetal(w: Vector, r: Vector) -> Vector:
 
 
 def joint_acceleration(robot: RobotModel, i: int, w: Vector, qd: Vector, qdd: Vector) -> Vector:
-    """What joint i adds to the acceleration of its body's origin: 2 ωᵢ × v q̇ᵢ + v q̈ᵢ."""
+    """The acceleration of its body's origin that joint i adds: 2 ωᵢ × v q̇ᵢ + v q̈ᵢ."""
     twice = joint_motion(robot, i, [2 * x for x in qd])
     return cross(w, twice.v) + joint_motion(robot, i, qdd).v
 
 
 class AngularMotion(NamedTuple):
-    """The angular motion of a body, in its own axes, with the products of ω that it needs."""
+    """The angular motion of a body, in its own axes, with the products of ω for its moments."""
 
     w: Vector
     """ω, the angular velocity."""
@@ -79,15 +79,15 @@ class AngularMotion(NamedTuple):
     """The differences of squares ωⱼ² - ωₖ², i, j, k cyclic."""
 
     def moment(self, J: Matrix) -> Vector:
-        """The moment J ω̇ + ω × J ω that an inertia J takes, by entries of Ω (4.3.42)."""
+        """The moment J ω̇ + ω × J ω of a body with inertia J, from the entries of Ω (4.3.42)."""
         return moment_by_entries(self.w, self.wd, J, self.Omega, self.D)
 
 
 def with_products(w: Vector, wd: Vector, around: Scalar | None = None) -> AngularMotion:
-    """The angular motion of a body, its products in 2M 5A beside ωx ωy, ωx ωz and ωy ωz.
+    """The angular motion of a body with angular velocity w and angular acceleration wd.
 
     The sum `around` = ωx² + ωy² is invariant under a rotation about z, so the parent may have
-    computed it already; then ωy² is not needed:
+    computed it already. Then ωy² is not needed, and all sums of squares take 2M 5A:
 
         ωz² + ωx²,  ωz² - ωx²
         ωy² - ωz² = around - (ωz² + ωx²)
@@ -116,12 +116,12 @@ def angular_motions(
     """The angular motion of each body; the base, last, is at rest.
 
     With w the angular half of the joint's unit twist and r the rate at which body i rotates about z
-    against the body that its run of parallel axes starts on (q̇ᵢ, where it is in none):
+    relative to the body that its run of parallel axes starts on (q̇ᵢ if it is in no run):
 
         ωᵢ  = ωₚ + w q̇ᵢ
         ω̇ᵢ  = ω̇ₚ + ωᵢ × z r + w q̈ᵢ
 
-    where ωₚ and ω̇ₚ go over as `ParallelAxes.vector` has it.
+    where `ParallelAxes.vector` transforms ωₚ and ω̇ₚ.
     """
     motions = [with_products(ZERO, ZERO)] * (robot.nb + 1)
     w, wd = [ZERO] * (robot.nb + 1), [ZERO] * (robot.nb + 1)
@@ -130,7 +130,7 @@ def angular_motions(
         w[i] = X.vector(i, w) + joint_motion(robot, i, qd).w
         wd[i] = X.vector(i, wd) + cross(w[i], rate[i] * Z_AXIS) + joint_motion(robot, i, qdd).w
         x, y, _ = X.at_zero(i, w)
-        # Of a mount by quarter turns, squares before it are squares after it.
+        # A mount of quarter turns only permutes the squares of the components.
         is_quarter = all(is_zero(s.c) or is_zero(s.s) for s in robot._mounts[X.start[i]])
         around = x * x + y * y if is_quarter else None
         motions[i] = with_products(w[i], wd[i], around)
@@ -140,10 +140,10 @@ def angular_motions(
 def accelerations(
     robot: RobotModel, X: ParallelAxes, motions: list[AngularMotion], qd: Vector, qdd: Vector
 ) -> list[Vector]:
-    """The acceleration a of each body's origin, gravity in it as that of the base, last: -g.
+    """The acceleration a of each body's origin; gravity enters as -g of the base, the last entry.
 
-    The origin is reached from the parent's by r, fixed in the parent, and by a slide h along the
-    joint's axis:
+    The origin is at r, fixed in the parent, plus h along the joint's axis z, which a prismatic
+    joint changes:
 
         aᵢ  = aₚ + Ωₚ r + Ωᵢ h z + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
     """
@@ -158,9 +158,9 @@ def accelerations(
 def joint_torques(
     robot: RobotModel, X: list[Displacement], f: Sequence[Vector], t: Sequence[Vector]
 ) -> list[Scalar]:
-    """Joint torques τ, given the force f and the moment t about its origin that each body needs.
+    """Joint torques τ from the force f and the moment t about its origin that each body needs.
 
-    A joint carries those of its body and of all that the body carries:
+    A joint carries the wrenches of its body and of all that the body carries:
 
         (f, t)ₚ += ᵖXᵢ (f, t)ᵢ
         τᵢ       = w · tᵢ + v · fᵢ
@@ -173,7 +173,7 @@ def joint_torques(
 
 
 def centres(robot: RobotModel) -> list[Vector]:
-    """The centre of mass of each body, in its frame; of one without mass or moment, the origin."""
+    """The centre of mass of each body, in its frame; the origin if mass and moment are zero."""
     return [
         ZERO if all(map(is_zero, (m, *c))) else c / m for m, c in zip(robot.m, robot.c, strict=True)
     ]
@@ -202,9 +202,9 @@ def composites(robot: RobotModel, q: Vector) -> list[Body]:
 def columns(
     robot: RobotModel, X: Sequence[Displacement], twists: Sequence[Pair], wrenches: Sequence[Pair]
 ) -> Matrix:
-    """H from the wrench (f, t) that a unit acceleration of each joint alone takes of its body.
+    """H from the wrench (f, t) of each body for a unit acceleration of its joint alone.
 
-    Carried inwards, its part along a joint of unit twist (w, v) on the way is w · t + v · f.
+    Each wrench is carried inwards; its entry at a joint of unit twist (w, v) is w · t + v · f.
     """
     H = np.zeros((robot.nv, robot.nv), dtype=object)
     for i, (f, t) in enumerate(wrenches):
@@ -222,5 +222,5 @@ def momentum(body: Body, twist: Pair | Matrix) -> Pair:
 
 
 def unit_wrenches(twists: Sequence[Pair], bodies: Iterable[Body]) -> list[Pair]:
-    """The force and the moment of each body accelerated by its joint alone."""
+    """The force and the moment of each body for a unit acceleration of its joint alone."""
     return [*map(momentum, bodies, twists)]

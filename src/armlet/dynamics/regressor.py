@@ -26,13 +26,13 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero, sign
 
 PARAMETERS = ("minimal", "standard")
 DRIVE_OPTIONS = {"rotors": "rotor_inertia", "friction": "viscous"}
-"""The options for drives, and a parameter that a set has with each."""
+"""The options for drives, and for each option a parameter that it adds to a set."""
 PARAMETERS_AT_REST = (*PARAMETERS, "gravity")
 Columns = tuple[tuple[float, ...], ...]
 Parameters = str | Columns
 """The name of a set of parameters, or the columns of a `MinimalParameters`."""
 STATES = 3
-"""How many rows of random states per parameter, and how many states at least, show a rank."""
+"""The number of random rows per parameter, and the least number of random states, for a rank."""
 
 
 @describe(
@@ -52,22 +52,22 @@ def regressor(
     rotors: bool = False,
     friction: bool = False,
 ) -> Matrix:
-    """Y(q, q̇, q̈) with τ = Y φ: column k is the joint torques for a unit parameter φₖ.
+    """Y(q, q̇, q̈) with τ = Y φ: column k has the joint torques for a unit parameter φₖ.
 
-    The motion is that of `newton_euler`: ω, ω̇ and the acceleration a of each origin, gravity in
-    it. A body of mass m, first moment c and inertia J on frame i needs, about its origin,
+    The motion is that of `newton_euler`: ω, ω̇ and the acceleration a of each origin, which includes
+    gravity. A body of mass m, first moment c and inertia J on frame i needs, about its origin,
 
         f = m a + Ω c,   t = J ω̇ + ω × J ω + c × a
 
-    to which each of the ten parameters contributes. Carried inwards, it adds to the torque of every
-    joint of unit twist (w, v) on the path to the base
+    to which each of the ten parameters contributes. Carried inwards, this wrench adds to the torque
+    of every joint of unit twist (w, v) on the path to the base
 
         w · t + v · f
 
-    and nothing to that of the others. The standard parameters are those of `robot.phi`, flattened.
-    The minimal ones are those of `armlet.minimal_parameters`: φ' = Λ φ, and Y' = Y Λ⁻ for the right
-    inverse Λ⁻ whose columns are bodies on one or two frames. Rotors add q̈ᵢ to row i, friction
-    q̇ᵢ, sign(q̇ᵢ) and 1, each for its own parameter.
+    and nothing to other torques. The standard parameters are those of `robot.phi`, flattened. The
+    minimal parameters are those of `armlet.minimal_parameters`: φ' = Λ φ, and Y' = Y Λ⁻ for the
+    right inverse Λ⁻ whose columns are bodies on one or two frames. The columns of `rotors` have q̈ᵢ
+    in row i, those of `friction` q̇ᵢ, sign(q̇ᵢ) and 1.
     """
     sets = full_sets(robot, parameters, PARAMETERS, rotors, friction)
     return torques_of(robot, q, qd, qdd, sets, rotors, friction)
@@ -84,8 +84,8 @@ def regressor(
 def gravity_regressor(robot: RobotModel, q: Vector, parameters: Parameters = "minimal") -> Matrix:
     """Y(q) with g = Y φ: the regressor of an arm at rest, for the same parameters.
 
-    At rest it shows fewer of them: its columns are independent for the parameters of gravity
-    alone, those of `armlet.minimal_parameters(robot, of="gravity")` (Lin 1994, Theorem 4).
+    Gravity torques depend on fewer parameters: the columns are independent only for those of
+    `armlet.minimal_parameters(robot, of="gravity")` (Lin 1994, Theorem 4).
     """
     rest = [0] * robot.nv
     return torques_of(robot, q, rest, rest, full_sets(robot, parameters, PARAMETERS_AT_REST))
@@ -118,8 +118,8 @@ def minimal_set(
 ) -> MinimalParameters[Model]:
     """The minimal parameters of a robot: in closed form, reduced by rank if joints are coupled.
 
-    Torques of coupled joints are Γᵀ Y' φ' with the minimal parameters φ' of free joints. Of the
-    columns of Γᵀ Y' some may depend on others, which random states show: φ'' = Λ' φ' = Λ' Λ φ.
+    Torques of coupled joints are Γᵀ Y' φ' with the minimal parameters φ' of free joints. Dependent
+    columns of Γᵀ Y' are found at random states and removed: φ'' = Λ' φ' = Λ' Λ φ.
     """
     check_options(kind, of, rotors, friction)
     key = ("minimal parameters", rotors, friction, kind, of)
@@ -157,7 +157,7 @@ def torques_of(
     rotors: bool = False,
     friction: bool = False,
 ) -> Matrix:
-    """The torques of each set of standard parameters, as columns."""
+    """The torques for each set of standard parameters in `sets`, as columns."""
     n = robot.n
     drives = drive_columns(n, qd, qdd, rotors, friction)
     X = robot.displacements(q)
@@ -179,7 +179,7 @@ def torques_of(
 def with_columns(
     robot: RobotModel, name: str, taken: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The options of a request, a `MinimalParameters` replaced by its columns and drive options."""
+    """The options of a request with a `MinimalParameters` as its columns and drive options."""
     parameters = options.get("parameters")
     if not isinstance(parameters, MinimalParameters):
         return dict(options)
@@ -204,7 +204,7 @@ def with_columns(
 
 
 def wrenches(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[list[Pair]]:
-    """The force and the moment that a unit of each of the ten parameters of each body needs."""
+    """For each body, the force and the moment for a unit of each of its ten parameters."""
     X = parallel_axes(robot, q)
     motions = angular_motions(robot, X, qd, qdd)
     a = accelerations(robot, X, motions, qd, qdd)
@@ -229,7 +229,7 @@ def body_wrench(phi: Sequence[Scalar], shares: list[Pair]) -> Pair:
 
 
 def column(robot: RobotModel, X: list[Displacement], wrench: Mapping[int, Pair]) -> list[Scalar]:
-    """The joint torques for wrenches on some bodies: only joints that carry one have a torque."""
+    """The joint torques for wrenches on some bodies; joints that carry no wrench have zero."""
     tau: list[Scalar] = [0] * robot.n
     carried = dict(wrench)
     for i, p in robot.tips_to_base():

@@ -1,4 +1,4 @@
-"""Where an inverse does not exist: joints that move no inertia, postures that lose a direction."""
+"""Singular matrices: joints that move no inertia, and Jacobians that lose rank."""
 
 import numpy as np
 
@@ -9,17 +9,17 @@ from armlet.robot import RobotModel
 from armlet.scalar import Matrix
 
 ROUNDING = 1e-13
-"""What rounding may leave of zero, beside the inertia of all that a joint carries."""
+"""A pivot below this, relative to the inertia of all that a joint carries, counts as zero."""
 WORST_CONDITION = 1e7
-"""Beyond this condition number of a Jacobian its inverse, squared, has no right digit left."""
+"""Above this condition number of a Jacobian, the square of its inverse has no correct digit."""
 
 
 def joint_without_inertia(robot: RobotModel) -> int | None:
-    """The outermost joint that can move without moving any inertia, if there is one.
+    """The outermost joint that can move without moving any inertia, or None.
 
-    Its pivot of H, eliminated from the tips inwards at a random posture, is zero: those after it
-    may have to follow. Prismatic joints are moved by as much as links are long, since far away the
-    inertia of a small body is lost in rounding. Of coupled joints it is the one that leads.
+    Its pivot is zero in the elimination of H from the tips inwards, at a random posture: joints
+    further out may have to move too. Random positions of prismatic joints are no larger than links,
+    as far out the inertia of a small body is lost in rounding. Of coupled joints the leader counts.
     """
     lengths = [abs(float(x)) for row in robot.dh for x in (row.a, row.d)]
     lengths += [float(np.sqrt(abs(np.trace(J) / m))) for m, _, J in robot.bodies if m]
@@ -39,6 +39,6 @@ def joint_without_inertia(robot: RobotModel) -> int | None:
 
 
 def is_singular(Jq: Matrix) -> Matrix:
-    """Whether each of many Jacobians is too near to a singular one to be inverted."""
+    """For each of many Jacobians, whether it is too close to singular to be inverted."""
     sizes = np.linalg.svd(Jq, compute_uv=False)
     return sizes[..., 0] >= WORST_CONDITION * sizes[..., -1]

@@ -1,4 +1,4 @@
-"""Minimal parameters in closed form: Lin's set, and that of Gautier and Khalil."""
+"""Minimal parameters in closed form: the set of Lin, and the set of Gautier and Khalil."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -16,16 +16,16 @@ from armlet.robot.components import body_of, entries_of
 from armlet.scalar import Matrix, Scalar, identical
 
 NOISE = 1e-14
-"""Below this, in units of the arm's size and gravity, a factor is what rounding left of zero."""
+"""A factor below this, relative to the size of the arm, is rounding error and counts as zero."""
 LENGTHS = {"J": 2, "c": 1, "k": 1, "m": 0}
-"""How many lengths, beside a mass, an inertial parameter is a product of, by its first letter."""
+"""The power of length in the unit of an inertial parameter, by the first letter of its name."""
 
 Terms = Mapping[str, Scalar]
 Observables = Callable[[str, JointContext], Iterator["Observable"]]
 
 
 class Observable(NamedTuple):
-    """A parameter of one body: its name, the entries in it, and a body that has one of it alone."""
+    """A parameter of a body: name, coefficients, and a body with it one and all others zero."""
 
     name: str
     reads: Terms
@@ -33,7 +33,7 @@ class Observable(NamedTuple):
 
 
 class Combination:
-    """A linear combination of standard parameters, by their index."""
+    """A linear combination of standard parameters: their factors by their indices."""
 
     __slots__ = ("terms",)
 
@@ -62,14 +62,14 @@ class Combination:
 
 
 def lin(joint: JointType, _: JointContext, body: Body) -> Body:
-    """The part lumped on the parent: on a prismatic joint, the whole body (Lin 1994, section 3)."""
+    """The part of a body lumped on the parent: all of it if prismatic (Lin 1994, section 3)."""
     return body if joint.translates else axially_symmetric(body)
 
 
 def khalil_gautier_at_rest(joint: JointType, context: JointContext, body: Body) -> Body:
-    """The part lumped on the parent: on a prismatic joint, all but a mass that can be identified.
+    """The part of a body lumped on the parent in the set for gravity torques alone.
 
-    Gravity torques do not separate a first moment on the prismatic joint from one on its parent.
+    As in `lin`, but the mass of a body on a prismatic joint stays if gravity torques depend on it.
     """
     m, c, J = lin(joint, context, body)
     stays = any(name == "m" for name, *_ in observable_at_rest(joint.letter, context))
@@ -83,10 +83,10 @@ def closed_form(
     kind: str = "lin",
     of: str = "torques",
 ) -> MinimalParameters[Model]:
-    """The minimal parameters of a robot, by Theorem 5 of Lin 1994, on trees along each path.
+    """The minimal parameters of a robot, by Theorem 5 of Lin 1994 along each path of the tree.
 
-    From the tips inwards, parameters of a child that act like those of body i are lumped on it.
-    This gives the constant part m̂, k, U of composite body i, of which the torques depend on:
+    From the tips inwards, parameters of a child that act like those of its parent are lumped on the
+    parent. Of the resulting constants m̂ (mass), k (first moment) and U (inertia) torques depend on
 
         joint i revolute,  r <= i < s   Uzz; kx, ky if δ
                            i >= s       Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky
@@ -95,28 +95,27 @@ def closed_form(
                            r < i < s    κ¹ = (u × k)z, κ² = (k - (u · k) u)z, if σ
 
     where r is the first revolute joint on the path from the base, s the first revolute joint after
-    it about another direction, and u the axis of r in frame i. δ is 0 where all joints up to i are
-    parallel to each other and to gravity, and the revolute ones are coaxial; σ is 0 where the
+    r about another direction, and u the axis of r in frame i. δ is 0 if all joints up to i are
+    parallel to each other and to gravity, and the revolute ones are coaxial; σ is 0 if the
     prismatic joint is along u.
 
-    Without any gravity there is one exception: where all joints up to i >= s turn about axes
-    through one point, kx and ky show only in Uxz and Uyz taken about that point.
+    Without gravity there is one exception: if all joints up to i >= s are revolute, with axes
+    through one point, torques depend on kx and ky only through Uxz and Uyz about that point.
 
-    A rotor's inertia is lumped into Uzz of a joint r, or of a joint s perpendicular to it, and into
-    m̂ of a prismatic joint if neither weight nor another joint separates the two; elsewhere it is a
-    separate parameter.
-    Friction adds three per joint.
+    A rotor's inertia is lumped into Uzz of joint r, into Uzz of joint s if s is perpendicular to r,
+    and into m̂ of a prismatic joint if neither weight nor another joint separates the two. The
+    inertia of any other rotor is a separate parameter. Friction adds three parameters per joint.
 
     The torques against gravity alone (Theorem 4) are the derivatives of the potential, to which
-    body i adds -g · (first moment), with gravity g in frame i; so they show
+    body i adds -g · (first moment), with gravity g in frame i. So they depend on
 
         joint i revolute     kx, ky   unless g is parallel to z for every q
         joint i prismatic    m̂        unless g is perpendicular to z for every q
 
     Both conditions are on the span of g over all q. A prismatic joint does not change that span. A
     revolute joint adds the plane perpendicular to z if the span is not along z, and z if the span
-    has a component along it. The parameters are independent: of the bodies in a sum of them, only
-    the outermost makes a torque at its own joint.
+    has a component along z. The parameters are independent, because in any linear combination only
+    the outermost body makes a torque at the joint of that body.
     """
     if others := sorted(set(robot._joint_letters) - set("RP")):
         raise ModelError(
@@ -128,7 +127,7 @@ def closed_form(
     at_zero = robot._at_zero
 
     def over(i: int, body: Body) -> Body:
-        """The part of a body on frame i that is lumped on the parent, in the parent's frame."""
+        """The part of a body on joint i that is lumped on the parent, in the parent's frame."""
         return at_zero[i].body(*goes_over[kind](robot.joints[i].type, context[i], body))
 
     bodies = constant_composites(robot, context, over, rotors)
@@ -179,10 +178,10 @@ def check_options(kind: str, of: str, rotors: bool, friction: bool) -> None:
 def constant_composites(
     robot: RobotModel, context: list[JointContext], over: Callable[[int, Body], Body], rotors: bool
 ) -> list[Body]:
-    """m̂, k and U of every composite body, each entry a combination of standard parameters.
+    """m̂, k and U of every composite body, each entry a `Combination` of standard parameters.
 
-    A rotor that a body can stand in for enters as that body: a wheel, or a mass on the slide with
-    as much taken off what carries it.
+    A rotor that acts like a body is added as that body: as a wheel on a revolute joint, or as a
+    mass on a prismatic joint together with the negative mass on its parent.
     """
     bodies = [body_of([Combination({10 * i + k: 1}) for k in range(10)]) for i in range(robot.n)]
     bodies.append((0, ZERO, NOTHING))
@@ -200,9 +199,9 @@ def constant_composites(
 def drive_rows(
     robot: RobotModel, context: list[JointContext], rotors: bool, friction: bool
 ) -> Iterator[Combination]:
-    """The parameters of the drives that no body stands in for.
+    """The parameters of the drives that are not lumped into bodies.
 
-    Where a mass stands in for a rotor, its weight goes off the offset of the drive.
+    If a rotor is lumped as a mass, the drive's offset compensates the weight of that mass.
     """
     n, start = robot.n, 10 * robot.n
     if rotors:
@@ -259,7 +258,7 @@ def single(name: str) -> Observable:
 
 
 def matrix(rows: list[dict[int, Scalar]], width: int) -> Matrix:
-    """The matrix with these rows, each given by its nonzero entries."""
+    """The matrix of `rows`, each of which maps columns to nonzero entries."""
     full = np.zeros((len(rows), width), dtype=object)
     for row, terms in zip(full, rows, strict=True):
         for k, x in terms.items():
@@ -271,5 +270,5 @@ SETS: dict[str, tuple[dict[str, Rule], Observables]] = {
     "torques": ({"lin": lin, "khalil_gautier": khalil_gautier}, observable),
     "gravity": ({"lin": lin, "khalil_gautier": khalil_gautier_at_rest}, observable_at_rest),
 }
-"""By what depends on a set: what each kind sends over to the parent, and what is shown."""
+"""For each `of`: the part of a body that each kind lumps on the parent, and the observables."""
 CLOSED_FORMS = tuple(SETS["torques"][0])

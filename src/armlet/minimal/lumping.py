@@ -21,11 +21,11 @@ def axially_symmetric(body: Body) -> Body:
 
 
 def khalil_gautier(joint: JointType, context: JointContext, body: Body) -> Body:
-    """The part of a body that its own joint does not show (Gautier and Khalil 1990).
+    """The part of a body that acts as if fixed to the parent (Gautier and Khalil 1990).
 
-    On a revolute joint that is the part symmetric about the axis: it acts as if fixed to the
-    parent. On a prismatic joint, which does not rotate its body, it is the inertia, and the
-    first moment too if the joint is parallel to the only axis about which the body has rotated.
+    On a revolute joint it is the part symmetric about the joint's axis. On a prismatic joint, which
+    does not rotate its body, it is the inertia, and the first moment too if the joint is parallel
+    to the only axis about which the body rotates.
     """
     if joint.translates:
         _, c, J = body
@@ -35,12 +35,12 @@ def khalil_gautier(joint: JointType, context: JointContext, body: Body) -> Body:
 
 
 def mass_at_origin(joint: JointType, body: Body) -> Body:
-    """The mass of a body, as a point at its origin, unless its joint moves that."""
+    """The mass of a body as a point at its origin; zero if its joint moves that origin."""
     return (0 if joint.translates else body[0]), ZERO, NOTHING
 
 
 def gather(robot: RobotModel, over: Over, bodies: Sequence[Body]) -> list[Body]:
-    """Each body plus what its children hand over, before it hands over its own part."""
+    """Each body plus the parts that its children hand over, from the tips to the base."""
     total = [*bodies, (0, ZERO, NOTHING)]
     for i, p in robot.tips_to_base():
         total[p] = add(total[p], over(i, total[i]))
@@ -58,9 +58,9 @@ def subtract(a: Body, b: Body) -> Body:
 
 
 def hand_over(robot: RobotModel, part: Over) -> RobotModel:
-    """The robot with a part of each body, in its own frame, lumped into its parent at q = 0.
+    """The robot with a part of each body, in the body's frame, lumped into the parent at q = 0.
 
-    What arrives at the base is dropped.
+    Parts that arrive at the base are dropped.
     """
     at_zero = robot._at_zero
     total = gather(robot, lambda i, body: at_zero[i].body(*part(i, body)), robot.bodies)
@@ -69,13 +69,13 @@ def hand_over(robot: RobotModel, part: Over) -> RobotModel:
 
 
 def lump(robot: RobotModel) -> RobotModel:
-    """The robot with all that its joints do not show lumped into the parents (`khalil_gautier`).
+    """The robot with the part of each body by `khalil_gautier` lumped into the parent.
 
-    It leaves seven parameters of a body on a revolute joint,
+    A body on a revolute joint keeps seven parameters,
 
         Jxx - Jyy, Jxy, Jxz, Jyz, Jzz, cx, cy
 
-    and of one on a prismatic joint m and c, or m alone. Torques stay the same; energies and
+    and a body on a prismatic joint keeps m and c, or m alone. Torques stay the same; energies and
     reactions do not.
     """
     context = joint_contexts(robot)

@@ -1,4 +1,4 @@
-"""Which parameters of a body the torques depend on, by its path: r, s, δ and σ of Lin 1994."""
+"""The conditions for torques to depend on a parameter of a body: r, s, δ and σ of Lin 1994."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -9,47 +9,47 @@ from armlet.robot import BASE, RobotModel
 from armlet.scalar import Scalar, Vector, identical
 
 TOLERANCE = 1e-12
-"""What counts as zero beside one in unit vectors, beside the arm's size in lengths and beside its
-gravity in accelerations; no symbol does."""
+"""Entries below this count as zero: in unit vectors, in lengths relative to the size of the arm, in
+accelerations relative to gravity. A symbol never counts as zero."""
 
 
 class JointContext(NamedTuple):
-    """The joints between joint i and the base, as seen in frame i with all joints at zero.
+    """The geometry of the joints from the base to joint i, in frame i with all joints at zero.
 
     r is the first revolute joint on the path from the base, s the first revolute joint after r
-    about another direction. What is recorded holds for every q: no rotation before s changes it.
+    about another direction. The fields hold for every q, as rotations before s do not change them.
     """
 
     g: Vector
-    """Gravity."""
+    """The acceleration of gravity."""
     pulls: tuple[Vector, ...] = ()
     """Vectors that span gravity in frame i over all q."""
     first: Vector | None = None
     """The axis of the first joint."""
     u: Vector | None = None
-    """The axis of joint r, once there is one."""
+    """The axis of joint r, or None before r."""
     on_r: Vector = ZERO
-    """A point of that axis."""
+    """A point on the axis of joint r."""
     spatial: bool = False
-    """Whether s has been reached."""
+    """Whether joint i is s or comes after s."""
     upright: bool = True
-    """Whether all axes are along one another and along gravity."""
+    """Whether all axes are parallel to one another and to gravity."""
     coaxial: bool = True
     """Whether all revolute joints have one common axis."""
     centre: Vector | None = ZERO
-    """The point where the axes of all joints meet, if all are revolute and there is one."""
+    """The point where the axes of all joints meet, if all are revolute and do meet, else None."""
     prismatic_axes: tuple[Vector, ...] = ()
-    """The axes of the prismatic joints before."""
+    """The axes of the prismatic joints up to joint i."""
     stands_in: bool = False
-    """Whether Jzz (or m of a prismatic joint) has the effect of a rotor, and no other."""
+    """Whether Jzz (or m on a prismatic joint) acts on the torques exactly as rotor inertia does."""
     reach: float = 1.0
-    """The size of the arm, beside which lengths may count as zero."""
+    """The size of the arm, relative to which lengths may count as zero."""
     weight: float = 1.0
-    """The size of gravity, beside which its components may count as zero."""
+    """The size of gravity, relative to which its components may count as zero."""
 
 
 def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointContext]:
-    """The context of every joint; with friction, a constant force may be its offset."""
+    """The context of every joint; with `friction`, drive offsets absorb constant forces."""
     at_zero = robot._at_zero
     reach = size(x for row in robot.dh for x in (row.b, row.a, row.d))
     weight = size(robot.g)
@@ -109,7 +109,7 @@ def after_revolute(seen: JointContext) -> JointContext:
 
 
 def span_about_z(pulls: Sequence[Vector], weight: float) -> tuple[Vector, ...]:
-    """Vectors that span all rotations about z of some vectors of the same size.
+    """Vectors that span all rotations about z of the vectors `pulls`, whose size is `weight`.
 
     Rotations of a vector that is not along z span the plane across z; a component along z adds z.
     """
@@ -119,22 +119,22 @@ def span_about_z(pulls: Sequence[Vector], weight: float) -> tuple[Vector, ...]:
 
 
 def intersection_with_z(point: Vector, u: Vector, reach: float) -> Vector | None:
-    """Where the line along u through a point meets the z axis, if it does."""
+    """The point where the line along u through `point` meets the z axis, or None."""
     if not vanishes([cross(point, u)[2]], reach):
         return None
     return point - (point[:2] @ u[:2]) / (u[:2] @ u[:2]) * u
 
 
 def along_z(v: Vector | None, size: float = 1.0) -> bool:
-    """Whether a vector of that size is along z, or zero."""
+    """Whether v, of magnitude `size`, is along z or zero; False if v is None."""
     return v is not None and vanishes(v[:2], size)
 
 
 def vanishes(entries: Sequence[Scalar], size: float = 1.0) -> bool:
-    """Whether all entries are negligible beside a size, or identically zero."""
+    """Whether all entries are negligible relative to `size`; a symbolic one must be zero."""
     return all(abs(x) <= TOLERANCE * size if is_number(x) else identical(x, 0) for x in entries)
 
 
 def size(entries: Iterable[Scalar]) -> float:
-    """The sum of the magnitudes of all entries that are numbers, or one if that is zero."""
+    """The sum of the magnitudes of all entries that are numbers, or one if the sum is zero."""
     return float(sum(abs(x) for x in entries if is_number(x))) or 1.0

@@ -19,7 +19,7 @@ from armlet.scalar import Scalar, is_zero
 Model = TypeVar("Model", bound=RobotModel)
 Writer = Callable[[Any], str]
 EQUIVALENT = 1e-8
-"""Rows of Λ this close, beside their largest entry, are one."""
+"""Rows of Λ that differ by less than this, relative to their largest entry, count as equal."""
 ROTORS, FRICTION = Drive._fields[:1], Drive._fields[1:]
 LATEX = {
     "rotor_inertia": "I_{a%s}",
@@ -53,7 +53,7 @@ def as_array(entries: Any) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MinimalParameters(ComparedByData, Generic[Model]):
-    """A minimal set φ' = Λ φ of parameters that the torques of a robot, or its weight, depend on.
+    """A minimal set φ' = Λ φ of parameters that determine the (gravity) torques of a robot.
 
     Examples
     --------
@@ -66,9 +66,9 @@ class MinimalParameters(ComparedByData, Generic[Model]):
     """
 
     model: Model
-    """The robot whose parameters they are."""
+    """The robot that the set is for."""
     kind: str
-    """Whose set it is: "lin", "khalil_gautier", or "rank" for one found numerically."""
+    """The kind of set: "lin", "khalil_gautier", or "rank" for a set computed numerically."""
     names: tuple[str, ...]
     """One name per parameter; a star marks a combination of several standard parameters."""
     standard: tuple[str, ...]
@@ -76,15 +76,15 @@ class MinimalParameters(ComparedByData, Generic[Model]):
     Lam: NDArray[Any]
     """Λ, with one row per minimal and one column per standard parameter."""
     back: NDArray[Any]
-    """One of the right inverses of Λ, Λ @ back = 1: its columns are full sets of parameters."""
+    """A right inverse of Λ, Λ @ back = 1: its columns are full sets of standard parameters."""
     of: str = "torques"
-    """What depends on it: all "torques", or those against "gravity" alone."""
+    """The torques that the set determines: all "torques", or those against "gravity" alone."""
 
     def __len__(self) -> int:
         return len(self.names)
 
     def fits(self, robot: RobotModel) -> bool:
-        """Whether a robot has the frames and the gravity that the set was made for."""
+        """Whether a robot has the joints, frames, couplings and gravity of the set's robot."""
         own, other = (
             (x._joint_letters, x.parent, x.couplings, x.dh, list(x.g)) for x in (self.model, robot)
         )
@@ -92,7 +92,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
 
     @cached_property
     def phi(self) -> NDArray[Any]:
-        """The standard parameters of the robot, in a row."""
+        """The standard parameters of the robot, in the order of `standard`."""
         values = self.model.constants("inertia") | {
             f"{key}{i + 1}": value
             for i, drive in enumerate(self.model.drives)
@@ -110,7 +110,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
         """One full set of standard parameters with the given minimal ones: Λ full(φ') = φ'.
 
         All such sets give the same torques. The bodies may be unphysical, with zero masses. Leading
-        axes are preserved. `robot` returns a robot that has one.
+        axes are preserved. `robot` returns a robot with such a set.
         """
         array = np.asarray(phi_min)
         if array.shape[-1:] != (len(self),):
@@ -129,10 +129,10 @@ class MinimalParameters(ComparedByData, Generic[Model]):
         Returns
         -------
         Robot
-            The robot of these parameters with the bodies of `full`, and with the rotor inertias and
-            the friction in the set; drive parameters that are not in the set stay as they are. Its
-            torques, inertia matrix and accelerations are right; its single bodies, and so its
-            energy and masses, may be unphysical, and no file can hold them.
+            `model` with the bodies of `full`, and with the rotor inertias and the friction in the
+            set; drive parameters that are not in the set stay as they are. Its torques, inertia
+            matrix and accelerations are correct. Its single bodies, and so its energy and masses,
+            may be unphysical, so it cannot be written to a file.
 
         Examples
         --------
@@ -164,7 +164,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
 
     @cached_property
     def columns(self) -> tuple[tuple[float, ...], ...]:
-        """For each parameter, standard parameters that make it one and all others zero."""
+        """For each minimal parameter, standard parameters that make it one and the others zero."""
         if self.back.dtype == object:
             raise DataError(
                 f"the parameters of {self.model.name!r} are symbolic: expected a robot whose "
@@ -178,7 +178,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
         return {name: sum_text(self.terms(name), str, str, " ") for name in self.names}
 
     def terms(self, name: str) -> dict[str, Scalar]:
-        """The standard parameters that go into one, with their factors."""
+        """The standard parameters in the minimal parameter `name`, with their factors."""
         row = self.Lam[self.names.index(name)]
         return {x: k for x, k in zip(self.standard, row, strict=True) if not is_zero(k)}
 
@@ -200,7 +200,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
 def equivalence(a: MinimalParameters[Any], b: MinimalParameters[Any]) -> NDArray[Any]:
     """The nonsingular matrix A between two minimal sets of a robot, φ'(b) = A φ'(a).
 
-    Lin 1994, Corollary 6: two sets of one size are both minimal if and only if there is one.
+    Lin 1994, Corollary 6: two sets of the same size are both minimal if and only if A exists.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def equivalence(a: MinimalParameters[Any], b: MinimalParameters[Any]) -> NDArray
 
 
 def sum_text(terms: Mapping[str, Scalar], symbol: Writer, factor: Writer, times: str) -> str:
-    """The text of a sum, such as Jzz2 + 0.17 m3 - cx4, with six digits of factors."""
+    """The text of a sum, such as Jzz2 + 0.17 m3 - cx4, with factors to six digits."""
     text = ""
     for name, x in terms.items():
         size = f"{abs(x):.6g}" if is_number(x) else f"({factor(x)})"

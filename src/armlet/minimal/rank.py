@@ -8,25 +8,25 @@ import numpy as np
 from armlet.minimal.parameters import MinimalParameters, Model
 
 TOLERANCE = 1e-9
-"""Columns of length one depend on one another below this. On 400 random robots the singular values
-kept are above 6e-6 of the largest and those dropped below 4e-15."""
+"""Singular values and pivots below this, relative to the largest, count as zero. On 400 random
+robots the others are above 6e-6 of the largest, and those that count as zero below 4e-15."""
 
 Array = np.ndarray[Any, Any]
 
 
 def rank(Y: Array, tolerance: float = TOLERANCE) -> int:
-    """The rank of a matrix whose columns are scaled to one length first."""
+    """The rank of Y, whose columns are first scaled to length one."""
     singular = np.linalg.svd(scale_columns(Y)[0], compute_uv=False)
     return int((singular > tolerance * singular.max(initial=0)).sum())
 
 
 def independent(Y: Array, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
-    """Independent columns, and Λ with Y = Y[:, columns] Λ, by QR with pivots (Gautier 1991).
+    """Indices `columns` of independent columns of Y, and Λ with Y = Y[:, columns] Λ, by QR.
 
         Y P = Q (R₁ R₂),   Y = Y₁ (1, R₁⁻¹ R₂) Pᵀ
 
-    with the columns of Y scaled to one length. A pivot below the tolerance, relative to the
-    first, ends the set.
+    with pivots and with the columns of Y scaled to length one (Gautier 1991). A pivot below the
+    tolerance, relative to the first, ends the set.
     """
     from scipy.linalg import qr, solve_triangular  # slow to import, and rarely needed
 
@@ -47,7 +47,7 @@ def independent(Y: Array, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
 def by_rank(
     robot: Model, Y: Array, standard: tuple[str, ...], zero: Sequence[str] = (), of: str = "torques"
 ) -> MinimalParameters[Model]:
-    """The minimal set from a regressor of the standard parameters, without those that are zero."""
+    """The minimal set from a regressor Y of the standard parameters; those in `zero` are zero."""
     shown = Y.copy()
     shown[:, [standard.index(name) for name in zero]] = 0
     columns, Lam = independent(shown)

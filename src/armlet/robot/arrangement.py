@@ -36,7 +36,7 @@ class Arrangement(NamedTuple):
 def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
     """The robot with the origins of some bodies moved back along their axes by their offset d.
 
-    The offset becomes b of the bodies that they carry.
+    Each offset d is added to b of the children of the body.
     """
     rows = list(robot.dh)
     m, c, J, frames = list(robot.m), list(robot.c), list(robot.J), dict(robot.frames)
@@ -66,11 +66,11 @@ def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
 
 
 def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
-    """The robot with its lengths in another unit and the same torques; all joints are revolute.
+    """The robot with its lengths in another unit and the same torques, for revolute joints only.
 
-    Masses are scaled so that moments stay the same: lengths l become l / unit, first moments
-    c unit, masses m unit², while inertias J stay. A length equal to the unit becomes 1, which
-    saves its multiplications.
+    Lengths l and gravity g become l / unit and g / unit, first moments c become c unit, masses m
+    become m unit², and inertias J stay, so that torques stay too. A length equal to the unit
+    becomes 1, which saves its multiplications.
     """
 
     def in_unit(length: Scalar) -> Scalar:

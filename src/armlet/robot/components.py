@@ -1,4 +1,4 @@
-"""What a robot consists of: DH rows, joints, couplings, drives, springs, frames."""
+"""What a robot consists of: joints, limits, couplings, drives, springs, frames."""
 
 from collections.abc import Sequence
 from math import inf
@@ -11,11 +11,11 @@ from armlet.robot.pose import Pose
 from armlet.scalar import Scalar, Vector
 
 BASE = -1
-"""The index of the base: the last entry of a list that includes it."""
+"""The index of the base, which is the last entry of a list that includes the base."""
 
 
 def with_base(values: Sequence[Any]) -> list[Any]:
-    """The values of all bodies, and a zero of the same type for the base as the last."""
+    """The values of all bodies, followed by a zero of the same type for the base."""
     return [*values, 0 * values[-1]]
 
 
@@ -67,7 +67,7 @@ class Joint(NamedTuple):
 
     @property
     def type(self) -> JointType:
-        """Its entry in `JOINT_TYPES`."""
+        """The joint's entry in `JOINT_TYPES`."""
         return JOINT_TYPES[self.kind]
 
     @property
@@ -83,10 +83,10 @@ class Frame(NamedTuple):
 
 
 class Coupling(NamedTuple):
-    """How a joint moves: by factor times the position of its leader, plus offset."""
+    """How a joint follows its leader: position = factor * (position of the leader) + offset."""
 
     leader: int
-    """The joint that moves it; a joint that is its own leader is a coordinate."""
+    """The index of the leading joint; a joint that is its own leader is a coordinate."""
     factor: Scalar = 1
     offset: Scalar = 0
 
@@ -94,11 +94,11 @@ class Coupling(NamedTuple):
 def common_limits(
     leader: Limits, followers: Sequence[tuple[Joint, Coupling]]
 ) -> tuple[Limits, list[Joint]]:
-    """The leader's limits within those of its followers, and the followers left out.
+    """The leader's limits, narrowed by those of its followers, and the followers left out.
 
-    A follower whose range leaves the leader none to move in is left out: some files give followers
-    the range of the leader, whatever their factor. The effort stays the leader's, whose drive it is
-    taken to be.
+    A follower is left out if its range would leave the leader no range to move in: some files give
+    followers the range of the leader, for any factor. The effort is the leader's, which is assumed
+    to have the drive.
     """
     lower, upper, velocity, effort = leader
     contrary = []

@@ -1,9 +1,9 @@
 """The displacement of a body from its parent: a product of axial screws.
 
-A screw is a rotation (cos, sin) about one coordinate axis and a translation along it. In modified
-Denavit-Hartenberg frames a displacement is two of them, about x and about z; on a branch of a tree
-a third one about z comes first. Vectors, wrenches and bodies are transformed by one screw at a
-time, which saves operations: 8M 4A for a vector, 17M 14A for the rotation of a symmetric tensor.
+A screw is a rotation (cos, sin) about a coordinate axis and a translation along it. In modified DH
+frames a displacement is a screw about x and one about z; branches of a tree add one about z before,
+nearly parallel axes one about y between. Vectors, wrenches and bodies are transformed by one screw
+at a time, which saves operations: 8M 4A for a vector, 17M 14A to rotate a symmetric tensor.
 """
 
 from functools import reduce
@@ -25,17 +25,17 @@ from armlet.scalar import (
 )
 
 Body = tuple[Scalar, Vector, Matrix]
-"""Mass, first moment and inertia about the origin of the axes they are given in."""
+"""Mass, first moment and inertia of a body about the origin of a frame, in the frame's axes."""
 
 
 class DHRow(NamedTuple):
-    """Where a body sits in its parent when its joint is at zero.
+    """The pose of a body in its parent when its joint is at zero.
 
     Rotation gamma about and translation b along the parent's z, rotation alpha about and
     translation a along the new x, rotation beta about the new y, rotation theta about and
-    translation d along the new z, which is the joint's axis. The first two are zero except on
-    branches of a tree (Khalil and Kleinfinger 1986), beta except between nearly parallel axes
-    (Hayati 1983).
+    translation d along the new z, which is the joint's axis. gamma and b are zero except on
+    branches of a tree (Khalil and Kleinfinger 1986), beta is zero except between nearly parallel
+    axes (Hayati 1983).
     """
 
     gamma: Scalar
@@ -48,7 +48,7 @@ class DHRow(NamedTuple):
 
 
 class Screw(NamedTuple):
-    """A rotation (c, s) about coordinate axis k and a translation h along it."""
+    """A rotation with cosine c and sine s about coordinate axis k and a translation h along it."""
 
     k: int
     c: Scalar
@@ -87,8 +87,8 @@ class Screw(NamedTuple):
     def body(self, m: Scalar, c: Vector, J: Matrix) -> Body:
         """A rigid body, transformed to the outer frame.
 
-        The translation adds the same to J_ii and J_jj, so their difference, which the rotation
-        needs, is taken before it.
+        The translation adds the same term to J_ii and J_jj, so the rotation can use the difference
+        from before the translation.
         """
         k, cos, sin, h = self
         i, j = self.others
@@ -114,7 +114,7 @@ class Screw(NamedTuple):
         return self._replace(h=0).body(0, ZERO, J)[2]
 
     def general_tensor(self, T: Matrix) -> Matrix:
-        """A tensor with nine entries, rotated to the outer axes: 12M 11A, or a swap.
+        """A tensor with nine entries, rotated to the outer axes: 12M 11A, none at quarter turns.
 
         The trace and the skew part about the axis stay; the rest rotates by twice the angle.
         """
@@ -133,7 +133,7 @@ class Screw(NamedTuple):
 
 
 class Displacement(tuple[Screw, ...]):
-    """A product of screws, the one next to the parent first."""
+    """A product of screws, in their order from the parent to the body."""
 
     __slots__ = ()
 
@@ -165,17 +165,17 @@ class Displacement(tuple[Screw, ...]):
         return self.point(ZERO)
 
     def rotation(self) -> Matrix:
-        """ᵖRᵢ, whose columns are the body's axes in the parent's."""
+        """The rotation ᵖRᵢ, whose columns are the body's axes in the axes of the parent."""
         return np.array([self.vector(axis) for axis in IDENTITY], dtype=object).T
 
 
 def displacement(*screws: Screw) -> Displacement:
-    """The product of screws, without identities."""
+    """The product of those screws that are not the identity."""
     return Displacement(s for s in screws if not (is_zero(s.s) and is_zero(s.h) and s.c == 1))
 
 
 def cos_sin_of_sum(q: Scalar, theta: Scalar) -> tuple[Scalar, Scalar]:
-    """Cosine and sine of q + θ, without the sum where θ is a multiple of a quarter turn."""
+    """Cosine and sine of q + θ, without an addition if θ is a multiple of a quarter turn."""
     if is_zero(q):
         return cos_sin(theta)
     k = quarter_turns(theta)

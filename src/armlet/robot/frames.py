@@ -1,16 +1,16 @@
 """Canonical frames: modified Denavit-Hartenberg, with as many zeros as the geometry allows.
 
 The z axis of a body is its joint's axis, in the file's direction; x points along the common normal
-to the axis of the child with the largest subtree, the main child. Nearly parallel axes have their
-common normal far away and ill defined: there x points to where the child's axis crosses the plane
-z = 0, and the child's axis is tilted about two axes instead of one (Hayati 1983). So no constant is
+to the axis of the main child, the child with the largest subtree. The common normal of nearly
+parallel axes is far away and ill defined: x points to where the child's axis crosses the plane
+z = 0, and the child's axis is tilted about two axes instead of one (Hayati 1983). So no length is
 larger than the arm, and parallel axes are no special case. The remaining freedom is used for zeros:
 
-- parallel axes leave the origin free along them: in a run of parallel axes the offsets are merged
-  into the last, or into the base where the run starts there;
-- the axis of a prismatic joint may be shifted: it is put through the origin of the body after it;
-- the base, the tips and coaxial joints have a free x: it is chosen for a zero angle;
-- the sign of x is chosen for the smaller angle from the normal before it.
+- origins are free along parallel axes: the offsets of a run of parallel axes are merged into the
+  offset of its last body, or of the base if the run starts on the base;
+- the axis of a prismatic joint may be shifted: it is put through the origin of the next body;
+- the x axes of the base, the tips and coaxial joints are free: they are chosen for zero angles;
+- of x and -x, the one at the smaller angle from the previous normal is chosen.
 """
 
 import math
@@ -28,30 +28,30 @@ NEARLY_PARALLEL = 0.01
 """Below this angle (rad) the common normal of two axes is not used, however near it is: the error
 of its direction is about 1e-16 divided by the angle."""
 FAR = 1.5
-"""A common normal is used if its feet are within this many times the distance of the joints."""
+"""A common normal is used if its feet are within this multiple of the joints' distance."""
 
 
 class Mount(NamedTuple):
-    """A body as the file has it, with its joint at zero."""
+    """A body in the frames of the file, with its joint at zero."""
 
     parent: int
     pose: Pose
-    """Its frame, in the parent's frame."""
+    """The body's frame, in the parent's frame."""
     axis: Vector
-    """The axis of its joint, a unit vector in its frame."""
+    """The axis of the body's joint, a unit vector in the body's frame."""
     point: Vector
-    """A point on that axis."""
+    """A point on the joint's axis, in the body's frame."""
     is_prismatic: bool
 
 
 class Line(NamedTuple):
-    """A joint's axis: its direction and a point on it, or None if the point is free."""
+    """A joint's axis: its direction, and a point on it or None if the axis may be shifted."""
 
     axis: Vector
     point: Vector
 
     def seen_from(self, pose: Pose) -> "Line":
-        """The line in the outer frame, in which its own frame has this pose."""
+        """The line in an outer frame, in which `pose` is the pose of the line's frame."""
         return Line(pose.R @ self.axis, None if self.point is None else pose.point(self.point))
 
     def foot(self, r: Vector) -> Vector:
@@ -59,13 +59,13 @@ class Line(NamedTuple):
         return self.point + self.axis * (self.axis @ (r - self.point))
 
     def nearest(self, other: "Line") -> Vector:
-        """The point of the line nearest to another line, which is not parallel to it."""
+        """The point of this line nearest to the line `other`, which is not parallel to it."""
         across = cross(self.axis, other.axis)
         t = cross(other.point - self.point, other.axis) @ across / (across @ across)
         return self.point + t * self.axis
 
     def crossing(self, origin: Vector, normal: Vector) -> Vector:
-        """The point of the line in a plane that the line is not parallel to."""
+        """The point where this line crosses the plane through `origin` with this `normal`."""
         t = ((origin - self.point) @ normal) / (self.axis @ normal)
         return self.point + t * self.axis
 
@@ -100,7 +100,7 @@ class FrameChoice:
         return size(*feet) <= FAR * apart + self.tolerance * size(line.point, other.point)
 
     def normal(self, line: Line, other: Line, skew: bool, scale: float) -> Vector | None:
-        """The x axis from one axis to another, or None if it is free."""
+        """The x axis on the axis `line`, towards the axis `other`, or None if x is free."""
         if skew:
             return across(cross(line.axis, other.axis), line.axis)
         if line.point is None or other.point is None:
@@ -109,9 +109,9 @@ class FrameChoice:
         return across(way, line.axis) if size(way) > self.tolerance * scale else None
 
     def _anchor(self, i: int) -> None:
-        """Fix the axis of body i, and its origin on it where that is not free.
+        """Fix the axis of body i, and the origin on that axis if the origin is not free.
 
-        Where it is free but fixed for a body after it, the level of that body is recorded.
+        If it is free, the next fixed origin further out, projected on the axis, is the level.
         """
         mount, child = self.mounts[i], self.main.get(i)
         line = Line(mount.axis, None if mount.is_prismatic and child is None else mount.point)
@@ -137,9 +137,9 @@ class FrameChoice:
         self.levels[i] = level if anchor is None else anchor
 
     def _outward(self, i: int, line: Line, wanted: Vector) -> Vector:
-        """The x axis of body i, whose origin is the point of its line.
+        """The x axis of body i, whose origin is `line.point`.
 
-        It points to the main child, with the sign that is nearest to the wanted direction.
+        It points to the axis of the main child, with the sign that is closer to `wanted`.
         """
         child = self.main.get(i)
         x = None
@@ -155,7 +155,7 @@ class FrameChoice:
     def _is_opposite(
         self, x: Vector, wanted: Vector, line: Line, other: Line, scale: float
     ) -> bool:
-        """Whether -x is better than x: nearer to the wanted direction, else towards the other."""
+        """Whether -x is closer to `wanted` than x or, if both are across it, points to `other`."""
         if abs(x @ wanted) > self.tolerance:
             return bool(x @ wanted < 0)
         if line.point is None or other.point is None:
@@ -163,7 +163,7 @@ class FrameChoice:
         return bool((other.point - line.point) @ x < -self.tolerance * scale)
 
     def _place(self, i: int) -> None:
-        """Choose the frame of body i and compute its row."""
+        """Choose the frame of body i and compute its DH row."""
         mount, line = self.mounts[i], self.lines[i]
         p, z = mount.parent, mount.axis
         if p == BASE and BASE not in self.own:
@@ -203,7 +203,7 @@ class FrameChoice:
         )
 
     def _place_first(self, i: int) -> None:
-        """Choose the base's frame as that of its main child at zero, whose row is then empty."""
+        """Choose the frame of the base as that of its main child i at zero: its DH row is zero."""
         mount, line = self.mounts[i], self.lines[i]
         base_x, base_y, _ = mount.pose.R
         along_x = size(cross(base_x, line.axis)) <= max(NEARLY_PARALLEL, self.tolerance)
@@ -221,14 +221,14 @@ class FrameChoice:
         return self._angle(math.atan2(axis @ cross(a, b), a @ b))
 
     def _length(self, x: float, scale: float) -> float:
-        """The length, or exactly zero where it is rounding error beside numbers of that scale."""
+        """The length x, or exactly zero if x is rounding error relative to `scale`."""
         return float(x) if abs(x) > self.tolerance * scale else 0.0
 
 
 def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[DHRow], list[Pose]]:
     """The DH row of each body, and the pose of each canonical frame in the file's, the base last.
 
-    Parents come before their children.
+    In `mounts`, parents come before their children.
     """
     if not mounts:
         return [], [IDENTITY_POSE]
@@ -238,7 +238,7 @@ def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[DHRow], l
 
 
 def main_children(parent: Sequence[int]) -> dict[int, int]:
-    """For each body with children, the child with the largest subtree, the first of equals."""
+    """For the base and each body with children, the (first) child with the largest subtree."""
     weight = [1] * len(parent)
     for i in reversed(range(len(parent))):
         if parent[i] != BASE:
@@ -251,7 +251,7 @@ def main_children(parent: Sequence[int]) -> dict[int, int]:
 
 
 def cross(a: Vector, b: Vector) -> Vector:
-    """a × b, with the bits of `np.cross`, which takes ten times as long for two vectors."""
+    """a × b, bit for bit as `np.cross`, which takes ten times as long for two vectors."""
     (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
     return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
@@ -265,5 +265,5 @@ def across(v: Vector, axis: Vector) -> Vector:
 
 
 def size(*vectors: Vector | None) -> float:
-    """The length of the longest vector."""
+    """The length of the longest vector; None is ignored."""
     return max(float(np.linalg.norm(v)) for v in vectors if v is not None)

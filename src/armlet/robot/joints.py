@@ -10,32 +10,32 @@ from armlet.scalar import Scalar, Vector, cos_sin, is_zero
 
 
 class Twist(NamedTuple):
-    """The motion of a body at unit joint velocity: angular, and of its origin, in its axes."""
+    """The velocity of a body at unit joint speed, in its axes: angular w, and v of its origin."""
 
     w: Vector
     v: Vector
 
     @property
     def rotates(self) -> int:
-        """1 if the twist rotates the body, else 0: exact, so that folding removes products."""
+        """1 if the twist rotates the body, else 0: an integer, so that folding removes products."""
         return int(not all(map(is_zero, self.w)))
 
     @property
     def translates(self) -> int:
-        """1 if the twist moves the body's origin, else 0: exact."""
+        """1 if the twist moves the body's origin, else 0: an integer, as in `rotates`."""
         return int(not all(map(is_zero, self.v)))
 
 
 class JointType(NamedTuple):
-    """A joint type, about and along the z axis of its body."""
+    """A joint type; its axis is the z axis of the body that it moves."""
 
     letter: str
     nq: int
     """Number of positions."""
     screws: Callable[[DHRow, Sequence[Scalar]], tuple[Screw, ...]]
-    """Its displacement, after the mount: a product of screws of the row's theta and d, and of q."""
+    """The displacement after the mount, as screws, from the DH row (theta and d) and q."""
     twists: tuple[Twist, ...]
-    """A unit twist for each of its velocities, constant in the body's axes."""
+    """One unit twist per velocity, constant in the body's axes."""
 
     @property
     def nv(self) -> int:
@@ -61,10 +61,10 @@ PRISMATIC = JointType(
     "P", 1, lambda row, q: (Screw(2, *cos_sin(row.theta), q[0] + row.d),), (TRANSLATION,)
 )
 JOINT_TYPES = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC}
-"""The joint types by their name in files; a new type is a new entry."""
+"""The joint types by their kind, as files name it; to add a type, add an entry."""
 
 
 def slices(sizes: Sequence[int]) -> tuple[slice, ...]:
-    """Consecutive slices of these sizes."""
+    """Consecutive slices, from index 0, with the lengths `sizes`."""
     ends = accumulate(sizes)
     return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))

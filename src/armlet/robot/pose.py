@@ -1,4 +1,4 @@
-"""Positions and orientations of frames, in numbers."""
+"""Poses of frames (positions and orientations), as numbers."""
 
 import math
 from typing import NamedTuple
@@ -8,14 +8,14 @@ import numpy as np
 from armlet.scalar import QUARTER, Matrix, Vector, cos_sin
 
 TOLERANCE = 1e-14
-"""Angles this close to a multiple of a quarter turn (rad), and lengths this small relative to those
-around them, are made exact: they differ by rounding error."""
+"""Angles (rad) this close to a multiple of a quarter turn are rounded to it, and lengths this small
+relative to other lengths to zero: the difference is rounding error."""
 DECIMALS = range(10, 17)
 """A quarter turn written with this many decimals, such as 1.57079632679, is taken as exact."""
 
 
 def round_angle(angle: float, tolerance: float = TOLERANCE) -> float:
-    """The angle in (-π, π], exactly a multiple of a quarter turn where it is close to one."""
+    """The angle in (-π, π], rounded to a multiple of a quarter turn if it is close to one."""
     k = round(angle / QUARTER)
     is_close = abs(angle - k * QUARTER) <= tolerance
     if not is_close and angle not in (round(k * QUARTER, digits) for digits in DECIMALS):
@@ -43,7 +43,7 @@ IDENTITY_POSE = Pose(np.eye(3), np.zeros(3))
 
 
 def axis_rotation(axis: int, angle: float) -> Matrix:
-    """The rotation about a coordinate axis."""
+    """The rotation by an angle about a coordinate axis."""
     c, s = cos_sin(round_angle(angle))
     i, j = axis - 2, axis - 1
     R = np.eye(3)
@@ -52,7 +52,7 @@ def axis_rotation(axis: int, angle: float) -> Matrix:
 
 
 def pose(xyz: Vector, rpy: Vector) -> Pose:
-    """A frame by its origin and by roll, pitch and yaw about fixed x, y and z."""
+    """The pose with origin `xyz` and roll, pitch and yaw `rpy` about the fixed x, y and z."""
     roll, pitch, yaw = rpy
     R = axis_rotation(2, yaw) @ axis_rotation(1, pitch) @ axis_rotation(0, roll)
     return Pose(R, np.array(xyz, dtype=float))
@@ -76,11 +76,11 @@ def rotation_of_quaternion(w: float, x: float, y: float, z: float) -> Matrix:
             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
         ]
     )
-    whole = np.round(R)  # 0 and ±1 are exact if all entries are
+    whole = np.round(R)  # a rotation by quarter turns is made exact
     return whole if np.abs(R - whole).max() <= TOLERANCE else R
 
 
 def rotation(axis: Vector, angle: float) -> Matrix:
-    """The rotation about a unit vector."""
+    """The rotation by an angle about a unit vector."""
     half = angle / 2
     return rotation_of_quaternion(math.cos(half), *(math.sin(half) * axis))

@@ -35,12 +35,12 @@ from armlet.scalar import Matrix, Scalar, Symbol, Vector, cos_sin, is_zero, quar
 Result = TypeVar("Result")
 
 GROUPS = ("geometry", "inertia", "gravity", "drive")
-"""The groups of constants."""
+"""The names of the groups of constants: see `RobotModel.constants`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparedByData:
-    """A dataclass with arrays and mappings: equal to others of its data, and hashable."""
+    """A base of dataclasses with arrays and mappings: compared and hashed by their data."""
 
     @cached_property
     def _data(self) -> Hashable:
@@ -59,9 +59,9 @@ class ComparedByData:
 class RobotModel(ComparedByData):
     """The data of a robot, which formulations read: a tree of bodies, each moved by one joint.
 
-    Body i and joint i share one index, and so does q[i] where no joints are coupled. Constants are
-    scalars of any kind. A model is immutable: the methods `with_…` return new ones; two are equal
-    if their data are. `armlet.Robot` adds the quantities and file formats.
+    Body i and joint i share the index i; q[i] is the position of joint i if no joints are coupled.
+    Constants are scalars of any type. A model is immutable: its `with_…` methods return new models.
+    Models with equal data are equal. `armlet.Robot` adds the quantities and file formats.
     """
 
     name: str
@@ -72,7 +72,7 @@ class RobotModel(ComparedByData):
     c: tuple[Vector, ...]
     J: tuple[Matrix, ...]
     drives: tuple[Drive, ...]
-    """One drive per velocity of the joints, coupled ones too."""
+    """One drive per joint velocity, those of coupled joints included."""
     g: NDArray[Any]
     """The acceleration of gravity, in the axes of the canonical base frame."""
     links: tuple[str, ...]
@@ -85,21 +85,21 @@ class RobotModel(ComparedByData):
     meshes: Mapping[str, Any] = field(default_factory=dict)
     """The visual meshes of each link, by the link's name."""
     springs: tuple[Spring, ...] = ()
-    """One spring per joint; none by default."""
+    """One spring per joint, by default without stiffness."""
     compensation: tuple[Compensation, ...] = ()
     """The part of each body whose weight is compensated; nothing by default."""
     couplings: tuple[Coupling, ...] = ()
-    """How each joint is moved by a coordinate; empty where each joint is a coordinate itself."""
+    """The coupling of each joint to its leader; empty if every joint is a coordinate itself."""
     keyframes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    """Named values of q, as an MJCF file gives them."""
+    """Named values of q, such as those in an MJCF file."""
     solids: Mapping[str, Any] = field(default_factory=dict)
     """The visual primitives of each link, by the link's name."""
     folder: str = field(default="", compare=False)
-    """Where the robot's file is, and the meshes that it names."""
+    """The folder of the robot's file and of the meshes that the file names."""
     base_mass: float = field(default=0.0, compare=False)
-    """The mass of the base and of what is fixed to it, which never moves and has no dynamics."""
+    """The mass of the base and of the links fixed to it, which never move."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """What the file says that no quantity takes into account, a sentence each."""
+    """The data of the file that no quantity takes into account, one sentence each."""
     _memory: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)
     """Cached results of this robot; see `_once`."""
 
@@ -157,7 +157,7 @@ class RobotModel(ComparedByData):
 
     @property
     def n(self) -> int:
-        """The number of coordinates: joints, less those that another joint moves."""
+        """The number of coordinates: all joints but those that follow another joint."""
         return len(self.coordinates)
 
     @property
@@ -177,17 +177,17 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def q_of(self) -> tuple[slice, ...]:
-        """The slice with the positions of each joint, of q where no joints are coupled."""
+        """For each joint, the slice of its positions in those of all joints (`joint_positions`)."""
         return slices([joint.type.nq for joint in self.joints])
 
     @cached_property
     def v_of(self) -> tuple[slice, ...]:
-        """The slice with the velocities of each joint, of qd where no joints are coupled."""
+        """For each joint, the slice of its velocities in those of all joints."""
         return slices([joint.type.nv for joint in self.joints])
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
-        """The names of the coordinates, in the order of q: those of the joints that lead."""
+        """The names of the coordinates, in the order of q; each is the name of a leading joint."""
         return tuple(joint.name for joint in self.coordinates)
 
     @property
@@ -206,8 +206,8 @@ class RobotModel(ComparedByData):
     def coordinates(self) -> tuple[Joint, ...]:
         """The name, kind and limits of each coordinate, in the order of q.
 
-        A coordinate that moves several joints has the name and kind of the joint that leads, and
-        its limits within those of the others.
+        A coordinate that moves several joints has the name and kind of the leading joint, and the
+        limits of the leading joint, narrowed to what the other joints allow.
         """
         if not self.couplings:
             return self.joints
@@ -220,18 +220,18 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def _leaders(self) -> tuple[int, ...]:
-        """The joint of each coordinate."""
+        """For each coordinate, the index of its leading joint."""
         if not self.couplings:
             return tuple(range(self.nb))
         return tuple(i for i, coupling in enumerate(self.couplings) if coupling.leader == i)
 
     def _followers(self, i: int) -> list[tuple[Joint, Coupling]]:
-        """The other joints that joint i moves."""
+        """The joints that follow joint i, with their couplings."""
         pairs = enumerate(zip(self.joints, self.couplings, strict=False))
         return [pair for k, pair in pairs if pair[1].leader == i and k != i]
 
     def _coupling_text(self, i: int) -> str:
-        """How joint i is moved by another, such as "-2 finger + 0.5"; empty if it leads."""
+        """The coupling of joint i as a text such as "-2 finger + 0.5"; empty if joint i leads."""
         if i in self._leaders:
             return ""
         leader, factor, offset = self.couplings[i]
@@ -240,16 +240,16 @@ class RobotModel(ComparedByData):
         return times + (f" {'+' if offset > 0 else '-'} {abs(offset):.6g}" if offset else "")
 
     def joint_positions(self, q: ArrayLike) -> NDArray[Any]:
-        """The positions of all joints, coupled ones too: Γ q + q₀, of shape (..., nb)."""
+        """The positions Γ q + q₀ of all joints, with Γ and q₀ of `couplings`: shape (..., nb)."""
         moved = self._joint_velocities(q)
         offsets = [coupling.offset for coupling in self.couplings]
         positions: NDArray[Any] = moved + np.array(offsets, moved.dtype) if offsets else moved
         return positions
 
     def _joint_velocities(self, qd: ArrayLike) -> NDArray[Any]:
-        """The velocities of all joints, coupled ones too: Γ qd, of shape (..., nb).
+        """The velocities Γ qd of all joints, with the factors Γ of `couplings`: shape (..., nb).
 
-        Accelerations and small displacements are related in the same way.
+        Accelerations and small displacements of the joints are computed in the same way.
         """
         rates = np.asarray(qd)
         if not self.couplings:
@@ -261,9 +261,9 @@ class RobotModel(ComparedByData):
         return moved
 
     def _coordinate_torques(self, tau: NDArray[Any]) -> NDArray[Any]:
-        """Torques of the coordinates that do the same work as torques of all joints: Γᵀ tau.
+        """The torques Γᵀ tau of the coordinates, which do the same work as tau of all joints.
 
-        The first axis is that of the joints; others stay as they are.
+        The first axis of `tau` is that of the joints; its other axes stay as they are.
         """
         if not self.couplings:
             return tau
@@ -288,12 +288,12 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def twists(self) -> tuple[tuple[Twist, ...], ...]:
-        """The unit twists (w, v) of each joint, in its body's axes: one for each velocity."""
+        """The unit twists (w, v) of each joint, in its body's axes: one twist per velocity."""
         return tuple(joint.type.twists for joint in self.joints)
 
     @cached_property
     def unit_twists(self) -> tuple[Twist, ...]:
-        """The unit twists of all joints in one tuple: one for each velocity of the robot."""
+        """The unit twists of all joints in one tuple: one twist per velocity of the robot."""
         return tuple(twist for twists in self.twists for twist in twists)
 
     @cached_property
@@ -304,13 +304,13 @@ class RobotModel(ComparedByData):
     # ------------------------------------------------------------------ walking the tree
 
     def base_to_tips(self) -> Iterator[tuple[int, int]]:
-        """Every body with its parent, parents first; the parent of a root is BASE."""
+        """Every pair (body, parent), parents first; the parent of a root is BASE."""
         return iter(enumerate(self.parent))
 
     def tips_to_base(self) -> Iterator[tuple[int, int]]:
-        """Every body with its parent, children first; the parent of a root is BASE.
+        """Every pair (body, parent), children first; the parent of a root is BASE.
 
-        A list that sums over children needs a last entry for the base: see `with_base`.
+        A list to whose entries children are added needs a last entry for the base: `with_base`.
         """
         return ((i, self.parent[i]) for i in reversed(range(self.nb)))
 
@@ -340,12 +340,12 @@ class RobotModel(ComparedByData):
         return not all(is_zero(x) for mass, c in self.compensation for x in (mass, *c))
 
     def _compensated_bodies(self) -> Self:
-        """The robot of the compensated masses alone, with their weight and without inertia."""
+        """The robot whose bodies are the compensated masses, with weight but without inertia."""
         m, c = zip(*self.compensation, strict=True)
         return replace(self, m=m, c=c, J=(symmetric(0, 0, 0, 0, 0, 0),) * self.nb)
 
     def displacements(self, q: Vector) -> list[Displacement]:
-        """The displacement of each body from its parent; the last screw is the joint's, about z.
+        """The displacement of each body from its parent; the last screw is that of the joint.
 
         q holds the positions of all joints, as in `joint_positions`.
         """
@@ -374,7 +374,7 @@ class RobotModel(ComparedByData):
         )
 
     def frame(self, name: str | None = None) -> Frame:
-        """A named frame; by default the tool."""
+        """The frame with this name; by default the tool."""
         name = self.tool if name is None else name
         if name is None or name not in self.frames:
             missing = "tool frame" if name is None else f"frame {quote(name)}"
@@ -387,10 +387,10 @@ class RobotModel(ComparedByData):
     # ------------------------------------------------------------------ constants by name
 
     def constants(self, group: str) -> dict[str, Scalar]:
-        """The constants of a group by name: geometry, inertia, gravity or drive.
+        """The constants of one group (geometry, inertia, gravity or drive) by name.
 
-        Constants that are exactly zero or a quarter turn are structure and left out, except for the
-        inertia, of which all ten parameters per body are included. Springs are in the group drive.
+        A constant that is exactly zero or a quarter turn is structure and is left out, except in
+        the group inertia, which has all ten parameters of each body. The group drive has springs.
         """
         one_of(group, "group of constants", GROUPS)
         if group == "gravity":
@@ -412,7 +412,7 @@ class RobotModel(ComparedByData):
         }
 
     def _with_constants(self, named: Mapping[str, Scalar]) -> Self:
-        """The robot with some constants replaced, by the names that `constants` gives them."""
+        """The robot with some constants replaced, which are named as in `constants`."""
         if not named:
             return self
 
@@ -436,7 +436,7 @@ class RobotModel(ComparedByData):
 
     @property
     def _symbolic(self) -> dict[str, Symbol]:
-        """The symbols among the constants, by the names that `constants` gives them."""
+        """The constants that are symbols, named as in `constants`."""
         named = (pair for group in GROUPS for pair in self.constants(group).items())
         return {name: x for name, x in named if type(x) is Symbol}
 
@@ -446,7 +446,7 @@ class RobotModel(ComparedByData):
         return list(dict.fromkeys(self._symbolic.values()))
 
     def _require_values(self, what: str) -> None:
-        """Raise, naming what needs numbers, if a constant has no value."""
+        """Raise a ModelError if a constant has no value; `what` names what needs the values."""
         if self.symbols:
             raise ModelError(
                 f"robot {quote(self.name)} has constants without a value ({self.symbols[0]}, …): "
@@ -462,12 +462,12 @@ class RobotModel(ComparedByData):
         return replace(self, **bodies_of(array.reshape(self.nb, 10).tolist()))
 
     def with_gravity(self, gravity: ArrayLike) -> Self:
-        """The robot under another gravity, given in the axes of the file's base."""
+        """The robot with another acceleration of gravity, in the axes of the file's base."""
         g = scalars(gravity, "gravity", "three components in base axes", (3,))
         return replace(self, g=self.frames[self.base_link].pose.R @ g)
 
     def with_tool(self, frame: str) -> Self:
-        """The robot with another of its frames as the tool."""
+        """The robot with another one of its frames as its tool."""
         self.frame(frame)
         return replace(self, tool=frame)
 
@@ -480,8 +480,8 @@ class RobotModel(ComparedByData):
     ) -> Self:
         """The robot with a payload fixed on a frame, by default the tool.
 
-        The centre of mass is given in that frame, the inertia about the centre of mass in its
-        axes, as three by three or as xx xy xz yy yz zz.
+        `com` is the centre of mass in that frame. `inertia` is about the centre of mass, in the
+        axes of the frame: a 3x3 matrix or the entries xx xy xz yy yz zz.
         """
         self._require_values("a payload")
         i, at = self.frame(frame)
@@ -501,9 +501,9 @@ class RobotModel(ComparedByData):
         return replace(self, m=tuple(m), c=tuple(c), J=tuple(J))
 
     def with_drives(self, **values: ArrayLike) -> Self:
-        """The robot with other drives: `rotor_inertia`, `viscous`, `coulomb` and `offset`.
+        """The robot with other `rotor_inertia`, `viscous`, `coulomb` or `offset` of its drives.
 
-        Each is a number for all joints, or one for each; the others stay as they are.
+        Each value is one number for all joints, or one per joint; values left out do not change.
         """
         n, columns = len(self.drives), {}
         for name, value in values.items():
@@ -517,16 +517,16 @@ class RobotModel(ComparedByData):
         return replace(self, drives=tuple(drives))
 
     def without_drives(self) -> Self:
-        """The rigid bodies alone: no rotor inertia, no friction."""
+        """The robot without the rotor inertia and the friction of its drives."""
         return replace(self, drives=(Drive(),) * len(self.drives))
 
     @cached_property
     def uncoupled(self) -> Self:
-        """The robot with every joint a coordinate; the robot itself if no joints are coupled."""
+        """The same robot without couplings: every joint is a coordinate of its own."""
         return replace(self, couplings=()) if self.couplings else self
 
     def _without_friction(self) -> Self:
-        """The robot without friction in its drives, whose rotor inertia stays."""
+        """The robot without the friction of its drives, but with their rotor inertia."""
         return replace(self, drives=tuple(Drive(drive.rotor_inertia) for drive in self.drives))
 
     def dh_table(self) -> list[dict[str, Any]]:
@@ -564,14 +564,14 @@ class RobotModel(ComparedByData):
 
 
 def is_structure(group: str, key: str, value: Scalar) -> bool:
-    """Whether a constant is exactly zero or a quarter turn, and so part of the structure."""
+    """Whether a constant is structure, not a parameter: exactly zero or a quarter turn."""
     if group == "geometry":
         return quarter_turns(value) is not None and (key not in ("b", "a", "d") or value == 0)
     return group == "drive" and is_zero(value)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The array, or a read-only copy of it if it is writeable."""
+    """The array itself if it is read-only, else a read-only copy."""
     if array.flags.writeable:
         array = array.copy()
         array.flags.writeable = False
@@ -579,9 +579,9 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def hashable(data: Any) -> Hashable:
-    """A hashable equivalent of data with arrays and mappings: equal if the data are equal.
+    """A hashable key for data with arrays and mappings; equal data have equal keys.
 
-    A traced scalar is equal to itself alone: `==` would record a comparison.
+    A traced scalar is compared by identity, since `==` would record a comparison.
     """
     match data:
         case np.ndarray():

@@ -20,9 +20,9 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero, sqrt
 def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ by two least-squares solutions, with the bias b by Newton and Euler.
 
-    With H = PᵀP the equations of motion are Pᵀ x = τ - b, of which the shortest x is wanted, and
-    P q̈ = x, of which the q̈ of least error is. Gram and Schmidt, from the last column, make the
-    columns of P orthogonal: P = V Uᵀ, VᵀV = D diagonal, U unit upper triangular. Then x = V y and
+    With H = PᵀP, x is the shortest solution of Pᵀ x = τ - b, and q̈ the least-squares solution of
+    P q̈ = x. Gram-Schmidt from the last column makes the columns of P orthogonal: P = V Uᵀ with
+    VᵀV = D diagonal and U unit upper triangular. Then x = V y and
 
         D y = U⁻¹ (τ - b)
         Uᵀ q̈ = y
@@ -48,10 +48,10 @@ def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Sc
 
 
 def weighted_complement(robot: RobotModel, q: Vector) -> Matrix:
-    """P = N T, with NᵀN = M the masses and central inertias, off-line, of the bodies.
+    """P = N T, with the constant factor N of the bodies' masses and central inertias M = NᵀN.
 
-    The inertia is I = L D Lᵀ, L unit upper triangular, so √D Lᵀ is its part of N; an axis without
-    inertia has no row. Seven rows per body: ω, v and, with the root of its inertia, the rotor.
+    An inertia I = L D Lᵀ, with L unit upper triangular, has the block √D Lᵀ in N; its row is zero
+    for an axis without inertia. P has seven rows per body: three of ω, three of v, one of a rotor.
     """
     P = np.zeros((robot.n, 7, robot.n), dtype=object)
     inertias = central_inertias(robot)

@@ -1,7 +1,7 @@
-"""Forward dynamics by articulated bodies: a body with all it carries, the joints beyond free.
+"""Forward dynamics by articulated bodies: each body with all it carries on free joints.
 
-Their inertia takes a twist (ω, v) of the body's origin to a wrench (moment, force) there, in the
-body's axes: six by six, symmetric. It goes through one screw at a time, as all else does.
+The inertia of an articulated body, a symmetric 6x6 matrix, takes a twist (ω, v) of the body's
+origin to a wrench (moment, force) there, in the body's axes. Screws transform it one at a time.
 """
 
 from collections.abc import Sequence
@@ -21,19 +21,19 @@ NOTHING.setflags(write=False)
 
 
 def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
-    """The q̈ with H q̈ = φ, by the factors of H that elimination from the tips inwards leaves.
+    """The solution q̈ of H q̈ = φ, by factors of H from articulated bodies.
 
-    H = U D Uᵀ, where D holds the inertias m̂ᵢ that the joints find of their articulated bodies and
+    H = U D Uᵀ, where D holds the inertias m̂ᵢ of the articulated bodies at their joints and
     Uⱼᵢ = s · Bᵢⱼᵀ ψᵢ is the share of its torque that joint i passes on to joint j. The three
-    solutions are recursions, inwards, in place and outwards:
+    systems are solved by recursions, inwards, in place and outwards:
 
         U φ̂ = φ:     φ̂ᵢ = φᵢ - s · ηᵢ,  ηₚ += Bᵢᵀ (ηᵢ + ψᵢ φ̂ᵢ)
         D φ̃ = φ̂:     φ̃ᵢ = φ̂ᵢ / m̂ᵢ
         Uᵀ q̈ = φ̃:    q̈ᵢ = φ̃ᵢ - ψᵢ · Bᵢ μₚ,  μᵢ = Bᵢ μₚ + s q̈ᵢ
 
     which are those of `accelerations` without wrenches and speeds. Saha 1999, (33) to (37) and
-    appendix B, on trees, and about the joints' origins, where s is a coordinate axis, instead of
-    the centres of mass.
+    appendix B, on trees, but about the joints' origins instead of the centres of mass, so that s is
+    a coordinate axis.
     """
     return accelerations(robot, q, phi, [NOTHING] * robot.n, [NOTHING] * robot.n)
 
@@ -47,22 +47,22 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
 def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ by articulated bodies, speeds and gravity included.
 
-    The speeds ω and what they and gravity alone make of the acceleration of the origins, a, with
-    Ω = ω̃ ω̃ and the origin at r and a slide h along the axis z from the parent's:
+    The angular velocity ω, and the acceleration a of the origins from velocities and gravity alone,
+    with Ω = ω̃ ω̃ and each origin at r from the parent's plus h along the joint's axis z:
 
         ωᵢ = ωₚ + w q̇ᵢ
         aᵢ = aₚ + Ωₚ (r + h z) + 2 ωᵢ × v q̇ᵢ,  from -g at the base
 
-    Each body then has a wrench η = (t, f) to be overcome before it accelerates by itself, and an
-    acceleration ζ beyond its parent's; m, u and K are those of the augmented body, which has no
-    mass where that is lumped in the parent:
+    With this motion each body needs a wrench η = (t, f) and has the acceleration ζ relative to its
+    parent; m, u and K are those of the augmented body, whose mass m is zero if it is lumped on the
+    parent:
 
         fᵢ = Ωᵢ uᵢ + mᵢ aᵢ
         tᵢ = ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ
         ζᵢ = (ωₚ × w q̇ᵢ, 0)
 
-    The rest is `accelerations`, which is all that remains if the bias is given, as in the count of
-    Saha 1999, Table 2.
+    The rest is `accelerations`. If the bias is already computed, nothing else is needed, as in the
+    count of Saha 1999, Table 2.
     """
     n = robot.n
     X = robot.displacements(q)
@@ -101,12 +101,12 @@ def saha(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
 def accelerations(
     robot: RobotModel, q: Vector, tau: Vector, wrenches: Sequence[Vector], zeta: Sequence[Vector]
 ) -> list[Scalar]:
-    """Joint accelerations q̈ under torques τ, with wrenches η on the bodies to overcome.
+    """Joint accelerations q̈ under torques τ, with wrenches η that the velocities require.
 
-    Body i moves with s q̈ᵢ + ζᵢ against its parent p: s is the joint's unit twist, ζ what the
-    speeds add. Bᵢ takes a twist from the parent's frame to the body's, its transpose a wrench
-    back; m̂, ψ and M̂ⁱ are what joint i finds of its articulated body and what it leaves. Inwards,
-    then outwards from a base at rest:
+    Body i accelerates with s q̈ᵢ + ζᵢ relative to its parent p: s is the joint's unit twist, ζ the
+    part of the velocities. Bᵢ takes a twist from the parent's frame to the body's, its transpose a
+    wrench back; m̂, ψ and M̂ⁱ are those of `articulated_bodies`. Inwards, then outwards from a base
+    at rest:
 
         uᵢ = τᵢ - s · ηᵢ
         ηₚ += Bᵢᵀ (ηᵢ + M̂ⁱ ζᵢ + ψᵢ uᵢ)
@@ -137,16 +137,16 @@ def accelerations(
 def articulated_bodies(
     robot: RobotModel, X: Sequence[Displacement]
 ) -> tuple[list[Scalar], list[Vector], list[Matrix]]:
-    """What joint i, of unit twist s, finds of its articulated body, and what it leaves: m̂, ψ, M̂ⁱ.
+    """m̂, the inertia of each articulated body at its joint, with ψ, and its part M̂ⁱ on the parent.
 
-    The joint gives way, so that the parent p feels only what is left of the inertia M̂ᵢ:
+    Joint i, of unit twist s, is free to move, so its parent p feels only M̂ⁱ of the inertia M̂ᵢ:
 
         ψ̂ᵢ = M̂ᵢ s,  m̂ᵢ = s · ψ̂ᵢ + (rotor inertia),  ψᵢ = ψ̂ᵢ / m̂ᵢ
         M̂ⁱ = M̂ᵢ - ψ̂ᵢ ψᵢᵀ
         M̂ₚ += Bᵢᵀ M̂ⁱ Bᵢ,  from M̂ₚ = [[J, c̃], [-c̃, m 1]], the body alone
 
-    Along s, ψ is 1 and nothing is left, but for the share (rotor inertia) / m̂ that a rotor holds
-    back: written so, it folds.
+    Along s, ψ is 1 and M̂ⁱ is zero, but for the share (rotor inertia) / m̂ that a rotor holds back.
+    The code writes these constants out so that they fold.
     """
     n = robot.n
     m_hat: list[Scalar] = [0] * n

@@ -12,7 +12,7 @@ from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 TINY = 1e-300
-"""Keeps 0 / 0 away where the solution is reached before the last step."""
+"""Added to denominators, against 0 / 0 if the solution is reached before the last step."""
 
 
 @describe(
@@ -26,17 +26,17 @@ def walker_orin_cg(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> lis
     """Joint accelerations q̈ with H q̈ = τ - b, by conjugate gradients in n steps.
 
     H is not formed: H p is inverse dynamics without speed and gravity, at the accelerations p.
-    From q̈ = 0 and p = r = τ - b, each step goes as far along p as the error shrinks:
+    From q̈ = 0 and p = r = τ - b, each step goes along p for as long as the error shrinks:
 
         q̈ += κ p,  r -= κ H p,  κ = r · r / (p · H p)
         p = r + (r · r now / r · r before) p
 
     Without rounding, n steps end at the solution. In double precision they do so up to about four
-    joints; on longer arms, whose inertia matrices are badly scaled, they end early, and nothing
-    says so. The largest error in 2,000 random states (q, q̇, q̈ normal) of an arm of the catalogue,
+    joints; for longer arms, whose inertia matrices are badly scaled, n steps are too few, without a
+    warning. The largest error in 2,000 random states (q, q̇, q̈ normal) of an arm of the catalogue,
     without drives and relative to the largest acceleration, is below 1e-9 with two to four joints;
     with six or seven it goes from 6e-7 (tx40) over 2e-3 (ur3e, panda) to 0.5 and more (stanford,
-    rx90, ur10e, gen3, iiwa14, puma560). It is here for its count: compute with another.
+    rx90, ur10e, gen3, iiwa14, puma560). It is here for its count: use another formulation.
     """
     n = robot.nv
     weightless = replace(robot, g=ZERO)

@@ -38,11 +38,11 @@ def angeles_ma(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def complement(robot: RobotModel, q: Vector) -> list[dict[int, Pair]]:
-    """The blocks of T: by body, and by joint that carries it, the twist that unit speed gives.
+    """The blocks of T: for each body, by joint on its path, its twist at unit speed of that joint.
 
     If a body rotates with ω and its origin moves with v, its centre of mass moves with v + ω × com.
-    The twist of the parent's origin goes over to the body's as a wrench does, ω for the force and v
-    for the moment.
+    The twist of the parent's origin is transformed to the body's like a wrench, with ω as the force
+    and v as the moment.
     """
     X = robot.displacements(q)
     at_origin: list[dict[int, Pair]] = [{} for _ in range(robot.n + 1)]

@@ -1,4 +1,4 @@
-"""The inertia matrix by generalised links, of augmented ones."""
+"""The inertia matrix by generalised links, which are composed of augmented links."""
 
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import columns, unit_wrenches
@@ -17,19 +17,19 @@ def balafoutis_patel_62(robot: RobotModel, q: Vector) -> Matrix:
 
     The augmented link i is body i with the masses beyond its revolute joints lumped at their
     origins: off-line, mass m, first moment u and inertia K about the origin. The generalised link
-    i is all that joint i carries, with first moment U and inertia E; mass that is lumped is not
-    carried along, so a revolute joint i passes on m̂ = 0 and, r the parent's origin to its own:
+    i is all that joint i carries, with first moment U and inertia E. Lumped mass is not carried
+    on, so a revolute joint i passes on m̂ = 0 and, with its origin at r from the parent's:
 
         Uₚ += ᵖRᵢ Uᵢ
         Eₚ += ᵖRᵢ (Eᵢ - r̃ Ũᵢ - Ũᵢ r̃) ᵖRᵢᵀ
 
-    A prismatic one passes on its mass too. A unit acceleration of joint i takes the wrench
+    A prismatic joint passes on its mass too. A unit acceleration of joint i needs the wrench
 
         f = w × Uᵢ + m̂ᵢ v
         t = Eᵢ w + Uᵢ × v
 
-    and column i of H is its projection on joint i and on those between it and the base.
-    The moment Uᵢ × v is left out in (6.3.29e).
+    and column i of H is the projection of this wrench on the joints from i to the base.
+    (6.3.29e) leaves out the moment Uᵢ × v.
     """
     X = robot.displacements(q)
     links = gather(robot, lambda i, link: X[i].body(*link), augment(robot).bodies)

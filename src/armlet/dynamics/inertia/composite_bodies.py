@@ -20,17 +20,17 @@ def composite_bodies(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies.
 
     Body i and all it carries, frozen together, have mass m̂ᵢ and, about the origin of frame i and
-    in its axes, first moment ĉᵢ and inertia Ĵᵢ; carried over to the parent p they add up:
+    in its axes, first moment ĉᵢ and inertia Ĵᵢ. Transformed to the parent p, they add up:
 
         (m̂, ĉ, Ĵ)ₚ += ᵖXᵢ (m̂, ĉ, Ĵ)ᵢ
 
-    A unit acceleration of joint i alone, of twist (w, v), takes the wrench
+    A unit acceleration of joint i alone, of twist (w, v), needs the wrench
 
         fᵢ = m̂ᵢ v + w × ĉᵢ
         tᵢ = Ĵᵢ w + ĉᵢ × v
 
-    and column i of H is its projection on the twists of joint i and of the joints between it and
-    the base, with (f, t)ₚ = ᵖXⱼ (f, t)ⱼ.
+    and column i of H is the projection of this wrench on the twists of the joints j from i to the
+    base, with (f, t)ₚ = ᵖXⱼ (f, t)ⱼ.
     """
     X = parallel_axes(robot, q)
     body = [CarriedBody(*own) for own in robot.bodies] + [CarriedBody(0, ZERO, NOTHING)]

@@ -12,24 +12,24 @@ from armlet.scalar import Matrix, Vector
 
 
 class BaseReference(NamedTuple):
-    """What Lin's formulations of the inertia matrix and of the bias are made of.
+    """The quantities that Lin's formulations of the inertia matrix and of the bias share.
 
-    All is in the axes of body j and about a reference common to it and the bodies before it: the
-    origin of the first of them. What belongs to a joint m before j, or to j, is at [j][m].
+    Those of body j are in its axes, about a reference common to all bodies on its path: the origin
+    of the first of these bodies. Those of a joint m on the path, j included, are at [j][m].
     """
 
     z: list[dict[int, Vector]]
     """The axis of joint m."""
     s_hat: list[dict[int, Vector]]
-    """ŝ = z × s of joint m if it is revolute, zero if prismatic; not of a composite body."""
+    """ŝ = z × s of a revolute joint m at s from the reference, zero of a prismatic joint."""
     p_hat: list[Vector]
     """The first moment of composite body j."""
     J_bar: list[Matrix]
-    """Its inertia less half the trace: the Euler tensor, with a minus."""
+    """J̄ = J - ½ tr(J) 1 of the inertia J of composite body j: the negative Euler tensor."""
     e: list[Vector]
     """The force for a unit acceleration of joint j."""
     a: list[Vector]
-    """The moment about the reference that goes with it."""
+    """The moment about the reference for a unit acceleration of joint j."""
 
 
 @describe(
@@ -41,14 +41,14 @@ class BaseReference(NamedTuple):
 def lin(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies about the base's origin.
 
-    A unit acceleration of joint j alone takes the force e on composite body j and the moment a
-    about a reference common to all bodies, so that only rotations are left between frames. With
-    the axis z of joint m, its origin s from the reference, and ŝ = z × s, all in frame j (65):
+    A unit acceleration of joint j alone needs the force e on composite body j and the moment a.
+    The moment is about one reference for all bodies, so only rotations are left between frames.
+    With axis z of joint m, its origin at s from the reference, and ŝ = z × s, in frame j (65):
 
         joint m revolute   Hₘⱼ = z · aⱼ - ŝ · eⱼ
         joint m prismatic  Hₘⱼ = z · eⱼ
 
-    `base_reference` has the recursions.
+    `base_reference` computes e and a by recursion.
     """
     reference, H = base_reference(robot, q), np.zeros((robot.n, robot.n), dtype=object)
     for j in range(robot.n):
@@ -80,8 +80,8 @@ def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
         revolute  eⱼ = z × p̂ⱼ - m̂ⱼ ŝⱼ,    aⱼ = (J̄xz, J̄yz, -J̄xx - J̄yy) + ŝⱼ × p̂ⱼ
         prismatic eⱼ = m̂ⱼ z,              aⱼ = p̂ⱼ × z
 
-    In Lin 1991 the reference is the base's origin; here it is that of the first body, where
-    s is zero whatever the first row is.
+    In Lin 1991 the reference is the origin of the base. Here it is the origin of the first body,
+    so that s of this body is zero for every DH row.
     """
     n, X, m_hat = robot.n, robot.displacements(q), composite_masses(robot)
     com, I = centres(robot), central_inertias(robot)

@@ -2,7 +2,7 @@
 
 Composite body i, body i and all it carries, has mass m̂ᵢ and, about the origin of frame i and in
 its axes, first moment ĉᵢ and inertia Ĵᵢ. A unit acceleration of joint i alone, of axis (w, v),
-takes the force and the moment about its origin
+needs the force and the moment about its origin
 
     fᵢ = w × ĉᵢ + m̂ᵢ v,    tᵢ = Ĵᵢ w + ĉᵢ × v,                           (7), (8)
 
@@ -23,11 +23,11 @@ from armlet.robot import Body, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Vector
 
 FromComposites = Callable[[RobotModel, Vector, Sequence[Body]], Matrix]
-"""A formulation given m̂, ĉ and Ĵ of the composite bodies."""
+"""A formulation that takes m̂, ĉ and Ĵ of the composite bodies as its last argument."""
 
 
 def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], FromComposites]:
-    """Describe a formulation given composite bodies; the whole one computes them first."""
+    """A decorator: describe a function of composite bodies, which are computed before the call."""
 
     def decorate(function: FromComposites) -> FromComposites:
         @wraps(function)
@@ -46,9 +46,9 @@ def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], 
 
 @from_composites("Lin and Fang 1999, Formulation 1, (7)-(11), on trees; Lilly and Orin 1991")
 def lin_fang_1(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
-    """H(q) given composite bodies, in the frames of the joints that carry them.
+    """H(q) from composite bodies, in the frames of the joints that carry them.
 
-    Force and moment of column i go from frame to frame towards the base, from j to its parent p:
+    The force and moment of column i are transformed towards the base, from j to its parent p:
 
         (f, t)ₚ = ᵖXⱼ (f, t)ⱼ,    Hₚᵢ = w · tₚ + v · fₚ
     """
@@ -58,14 +58,14 @@ def lin_fang_1(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 
 @from_composites("Lin and Fang 1999, Formulation 2, (20), on trees")
 def lin_fang_2(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
-    """H(q) given composite bodies, in the frame of the body that is accelerated.
+    """H(q) from composite bodies, in the frame of the body that is accelerated.
 
-    The axis (w, v) of joint j and its origin r, carried outwards to frame i, give
+    The axis (w, v) of joint j and its origin r, transformed outwards to frame i, give
 
         Hⱼᵢ = w · (tᵢ + fᵢ × r) + v · fᵢ.
 
-    The z of f × r is the same in axes turned about z, so it is taken in those of the mount of i,
-    before joint i turns. In (20), -r is s.
+    The z component of f × r does not change under a rotation about z, so it is computed in the axes
+    of the mount of i, before the rotation of joint i. In (20), -r is s.
     """
     X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     seen: list[dict[int, tuple[Vector, Vector, Vector]]] = [{} for _ in range(robot.n + 1)]
@@ -88,14 +88,14 @@ def lin_fang_2(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 
 @from_composites("Lin and Fang 1999, Formulation 3, (21), on trees; Renaud 1984")
 def lin_fang_3(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
-    """H(q) given composite bodies, by how each joint moves the accelerated body's origin.
+    """H(q) from composite bodies, by the velocity that each joint gives the accelerated origin.
 
-    A unit speed of joint j turns frame i by w and moves its origin by v. With s from the parent's
-    origin to that of i
+    A unit speed of joint j gives frame i the angular velocity w and its origin the velocity v. With
+    s from the parent's origin to that of i
 
         wᵢ = ⁱRₚ wₚ,    vᵢ = ⁱRₚ (vₚ + wₚ × s),    Hⱼᵢ = w · tᵢ + v · fᵢ,
 
-    where (w, v) goes outwards as (f, t) of a wrench does. In (21), v is ŝ.
+    where (w, v) is transformed outwards as a wrench (f, t) is. In (21), v is ŝ.
     """
     X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     twists: list[dict[int, Pair]] = [{} for _ in range(robot.n + 1)]
@@ -112,10 +112,10 @@ def lin_fang_3(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     "Lin and Fang 1999, Formulation 4, Table IV; Fijany and Bejczy 1990", topology="serial"
 )
 def lin_fang_4(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
-    """H(q) of a serial arm given composite bodies, in the frame n of the last body.
+    """H(q) of a serial arm from composite bodies, in the frame n of the last body.
 
-    With the turns ⁿRᵢ and the steps s to each origin from its parent's, all in frame n, nothing is
-    turned on the way to the base. From ⁿRᵢ fᵢ and ⁿRᵢ tᵢ on, from joint j to its parent p:
+    With the rotations ⁿRᵢ and the vectors s from the parent's origin to the body's, all in frame n,
+    nothing is rotated on the way to the base. Starting with ⁿRᵢ fᵢ and ⁿRᵢ tᵢ, from joint j to p:
 
         tₚ = tⱼ + sⱼ × f,    Hₚᵢ = ⁿRₚ w · tₚ + ⁿRₚ v · f
     """
@@ -138,11 +138,11 @@ def lin_fang_4(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 
 @from_composites("Lin and Fang 1999, Formulation 5, Table V and (B1)-(B11)", topology="serial")
 def lin_fang_5(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
-    """H(q) of a serial arm given composite bodies, from first moments about the parents' origins.
+    """H(q) of a serial arm from composite bodies, by first moments about the parents' origins.
 
-    What composite body i adds to that of its parent p is hᵢ = ĉₚ - cₚ, and in the axes of the
-    parent its own first moment is hᵢ - m̂ᵢ s, with s from the parent's origin to that of i. For the
-    rest see `from_parents`.
+    Composite body i adds hᵢ = ĉₚ - cₚ to the first moment of its parent p. In the axes of p, its
+    first moment about its own origin is hᵢ - m̂ᵢ s, with s from the parent's origin to that of i.
+    The entries follow as in `from_parents`.
     """
     X = robot.displacements(q)
     m_hat, moments, J_hat = zip(*bodies, strict=True)
@@ -163,14 +163,14 @@ def kawasaki(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), from first moments about the parents' origins.
 
     Composite body i has the first moment hᵢ about the origin of its parent p, in the parent's axes,
-    and the inertia Ĵᵢ about its own, in its own. With s from the parent's origin to that of i
+    and the inertia Ĵᵢ about its own origin, in its own axes. With s from origin p to origin i
 
         hᵢ = ᵖRᵢ (cᵢ + Σ h of the children) + m̂ᵢ s                          (B1), (B3)
         Ĵₚ = Jₚ + Σ (ᵖRᵢ Ĵᵢ ᵖRᵢᵀ - s̃ h̃ᵢ - h̃ᵢ s̃ + m̂ᵢ s̃ s̃)                  (B2), (B4)
 
     and the first moment about its own origin, in the parent's axes, is hᵢ - m̂ᵢ s. The entries
-    follow as in `from_parents`, (B5)-(B11). With minimal parameters no mass is left beyond
-    revolute joints alone, and h is that moment: Algorithm II.
+    follow as in `from_parents`, (B5)-(B11). With minimal parameters m̂ᵢ is zero if joint i and all
+    joints beyond it are revolute, and hᵢ is this moment: Algorithm II.
     """
     X, m_hat = robot.displacements(q), composite_masses(robot)
     c_hat, J_hat = with_base(robot.c), with_base(robot.J)
@@ -191,8 +191,8 @@ def from_parents(
 ) -> Matrix:
     """H from first moments of composite bodies in their parents' axes.
 
-    There h is about the parent's origin and ĉ about the body's own, at the end of s. Column i
-    starts in the frame of the parent p, the axis (w, v) in its axes too:
+    In these axes, hᵢ is about the parent's origin and ĉᵢ about the body's own origin, which is at
+    s. Column i starts in the frame of the parent p, with the axis (w, v) in the axes of p:
 
         revolute joint    f = w × ĉᵢ,    t = ᵖRᵢ Ĵᵢ w + s × f
         prismatic joint   f = m̂ᵢ v,      t = hᵢ × v

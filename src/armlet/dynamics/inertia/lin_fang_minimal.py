@@ -1,11 +1,11 @@
 """The inertia matrix from minimal parameters alone, by Lin and Fang.
 
-The first moment and the inertia of composite body i, about its origin and in its axes, have a part
-that no q changes and one that varies:
+The first moment and the inertia of composite body i, about its origin and in its axes, have a
+constant part and a part that varies with q:
 
     ĉᵢ = kᵢ + lᵢ,    Ĵᵢ = Uᵢ + Vᵢ                                          (22), (23)
 
-Let r be the first revolute joint on the path from the base, s the first revolute joint after it
+Let r be the first revolute joint on the path from the base, s the first revolute joint after r
 about another direction, and u the axis of r in frame i, constant before s. H depends on
 
     joint i revolute   r <= i < s   Uzz, kx, ky
@@ -14,7 +14,7 @@ about another direction, and u the axis of r in frame i, constant before s. H de
                        r < i < s    κ¹ = (u × k)z, κ² = (k - (u · k) u)z
                        s < i        kx, ky, kz
 
-and no more is used here (Lin 1994, Theorem 5; Lin and Fang 1999, Theorem 1 and Table VII).
+and no other parameters are used (Lin 1994, Theorem 5; Lin and Fang 1999, Theorem 1, Table VII).
 """
 
 from armlet.algebra import Z_AXIS, ZERO, cross, upper_triangle
@@ -36,7 +36,7 @@ from armlet.scalar import Matrix, Scalar, Vector
 def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
     """H(q) from minimal parameters, in the frames of the joints that carry the composite bodies.
 
-    From s on by (7)-(11), before by (29)-(31).
+    Joints from s on use (7)-(11), joints before s use (29)-(31); the module defines s.
     """
     return from_minimal(lin_fang_1, robot, q)
 
@@ -49,23 +49,23 @@ def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
 def lin_fang_2_minimal(robot: RobotModel, q: Vector) -> Matrix:
     """H(q) from minimal parameters, in the frame of the body that is accelerated.
 
-    From s on by (20), before by (32).
+    Joints from s on use (20), joints before s use (32); the module defines s.
     """
     return from_minimal(lin_fang_2, robot, q)
 
 
 def from_minimal(entries: FromComposites, robot: RobotModel, q: Vector) -> Matrix:
-    """H by a formulation given ĉ and Ĵ, with what the minimal parameters tell of them.
+    """H by the formulation `entries`, with ĉ and Ĵ computed from minimal parameters.
 
-    From s on they tell all that shows. Before s all joints that turn do so along u, so of the
-    moment tᵢ = Ĵᵢ w + ĉᵢ × v that a unit acceleration of joint i asks, only u · tᵢ shows, and no
-    turn changes it. The formulation is given zeros for it and carries the force fᵢ = w × ĉᵢ + m̂ᵢ v
-    alone; what is missing then is
+    From s on, H depends on these parameters alone. Before s all revolute axes are along u,
+    so of the moment tᵢ = Ĵᵢ w + ĉᵢ × v for a unit acceleration of joint i only u · tᵢ enters H, and
+    rotations do not change u · tᵢ. The formulation gets zeros for this moment and carries only the
+    force fᵢ = w × ĉᵢ + m̂ᵢ v; the missing terms are
 
         Hⱼᵢ += (w · u)ⱼ (u · tᵢ),    j between i and the base, or i,
 
-    where w · u is ±1 of a revolute joint and 0 of a prismatic one. That makes (30), (31) of
-    Formulation 1 and (32) of Formulation 2. Their δ is not needed: what it takes out is zero.
+    where w · u is ±1 for a revolute joint and 0 for a prismatic one. This gives (30), (31) of
+    Formulation 1 and (32) of Formulation 2. Their δ is not needed: the terms it removes are zero.
     """
     u, c_hat, J_hat, t_r = composites(robot, q)
     H = entries(robot, q, [*zip(composite_masses(robot), c_hat, J_hat, strict=True)])
@@ -81,9 +81,9 @@ def composites(
 ) -> tuple[list[Vector], list[Vector], list[Matrix], dict[int, Scalar]]:
     """u, ĉ, Ĵ and u · t of the composite bodies, from the tips to the base (Table VII).
 
-    u, the axis of r in frame i, is zero before r and None from s on. Before s, Ĵ is zero and so is
-    ĉ of a prismatic joint; there u · t is the moment for a unit acceleration of joint i, by i.
-    Before s, V stands for u · V u. With u = (0, 0, ±1) of a revolute joint (29):
+    u, the axis of r in frame i, is zero before r and None from s on. Before s, Ĵ is zero, as is ĉ
+    of a prismatic joint, u · t (under the key i) is the moment about u for a unit acceleration of
+    joint i, and V stands for u · V u. With u = (0, 0, ±1) for a revolute joint (29):
 
         revolute   u · tᵢ = (w · u) (Uzz + V)
         prismatic  u · tᵢ = κ¹ + (u × l)z
@@ -112,14 +112,14 @@ def composites(
 def over_joint(
     joint: Screw, axis: Twist, constant: Body, l: Vector, V: Matrix, u: Vector | None
 ) -> tuple[Vector, Matrix]:
-    """l and V that the motion of joint i makes, in the axes of body i.
+    """l' and V', the varying parts of l and V after joint i, in the axes of body i.
 
-    Its screw, about and along z, has the slide h. With k and U as in `minimal_bodies`:
+    The joint's screw, about and along z, translates by h. With k and U as in `minimal_bodies`:
 
         revolute   l' = k + l         V' = U + V - h (z̃ l̃' + l̃' z̃)                  (24), (34)
         prismatic  l' = l + m̂ h z     V' = V - h (z̃ ĉ~ + ĉ~ z̃) - m̂ h² z̃ z̃           (24), (35)
 
-    Before s, with a = z - (u · z) u the part of z across u, which is zero of a revolute joint:
+    Before s, with the part a = z - (u · z) u of z across u, which is zero for a revolute joint:
 
         revolute   V' = Uzz + V
         prismatic  V' = V + h (m̂ h az + 2 κ² + 2 a · l),    κ² = a · k                   (40)
@@ -137,10 +137,10 @@ def over_joint(
 def over_mount(
     mount: Displacement, joint: Screw, l: Vector, V: Matrix, u_i: Vector | None, u_p: Vector | None
 ) -> tuple[Vector, Matrix]:
-    """l and V of body i in the frame of its parent p: those of a body without mass.
+    """l and V of body i, transformed as those of a massless body to the frame of its parent p.
 
-    Where p is before s, the mount with its origin at b gives 2 (b - (u · b) u) · l to u · V u,
-    (36)-(40). Where i is not, u · V u is first taken in the axes of the mount: u is constant there.
+    If p is before s, the mount, with its origin at b, adds 2 (b - (u · b) u) · l to u · V u,
+    (36)-(40). If i is s, u · V u is first computed in the axes of the mount, where u is constant.
     """
     turn = joint._replace(h=0)
     if u_p is None:
@@ -154,12 +154,12 @@ def over_mount(
 
 
 def across(u: Vector, r: Vector) -> Vector:
-    """The part of r across u."""
+    """The part of r perpendicular to the unit vector u."""
     return r - (u @ r) * u
 
 
 def inertia_about(u: Vector, J: Matrix) -> Scalar:
-    """u · J u, (55)."""
+    """The moment of inertia u · J u about the unit vector u, (55)."""
     x, y, z = u
     xx, xy, xz, yy, yz, zz = upper_triangle(J)
     squares = x * x * xx + y * y * yy + z * z * zz
@@ -167,11 +167,11 @@ def inertia_about(u: Vector, J: Matrix) -> Scalar:
 
 
 def minimal_bodies(robot: RobotModel) -> list[Body]:
-    """The constants m̂, k and U of each composite body, as far as its joint shows them (C1)-(C3).
+    """The constants m̂, k and U of each composite body, after lumping on the parents (C1)-(C3).
 
     The part that is symmetric about the axis of a revolute joint is lumped on the parent, which
     leaves Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky. A prismatic joint does not rotate its body: all of
-    it is lumped, at zero displacement, and m̂ and k remain in the displacement.
+    the body is lumped, at zero displacement, and m̂ and k remain for the effect of a displacement.
     """
     still = robot.displacements(
         [-row.d if v[2] else 0 for row, (_, v) in zip(robot.dh, robot.unit_twists, strict=True)]

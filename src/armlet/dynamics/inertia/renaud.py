@@ -14,18 +14,18 @@ from armlet.scalar import Matrix, Vector
 def renaud(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by generalised links.
 
-    The mass m̂ᵢ beyond a revolute joint i is lumped in the parent p, off-line, at the end of s from
-    its origin to that of i, which is constant (A5), (A6):
+    The mass m̂ᵢ beyond a revolute joint i is lumped on the parent p, off-line, at the origin of i,
+    which is at the constant s from the origin of p (A5), (A6):
 
         uₚ = cₚ + Σ m̂ᵢ s,    Kₚ = Jₚ - Σ m̂ᵢ s̃ s̃
 
-    On-line a composite body passes a revolute joint without its mass, m = 0, and a prismatic one
-    with all of it, m = m̂ᵢ (A7), (A8). With cᵢ = ᵖRᵢ ĉᵢ
+    On-line, a composite body is added to its parent without its mass, m = 0, if its joint is
+    revolute, and with its mass, m = m̂ᵢ, if its joint is prismatic (A7), (A8). With cᵢ = ᵖRᵢ ĉᵢ
 
         ĉₚ = uₚ + Σ (cᵢ + m s)
         Ĵₚ = Kₚ + Σ (ᵖRᵢ Ĵᵢ ᵖRᵢᵀ - s̃ c̃ᵢ - c̃ᵢ s̃ - m s̃ s̃)
 
-    The entries follow by how each joint moves the accelerated body's origin: `lin_fang_3`, (A9).
+    `lin_fang_3` computes the entries from these composite bodies, (A9).
     """
     m_hat = composite_masses(robot)
     at_zero = robot.displacements([0] * robot.n)

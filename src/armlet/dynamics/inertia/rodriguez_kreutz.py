@@ -17,13 +17,13 @@ from armlet.scalar import Matrix, Scalar, Vector
 def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), as the product of its operator factors.
 
-    With the unit twists h, carriers φ, gains G and inertias D̂ of the Kalman filter,
+    With the unit twists h, carriers φ, gains G and inertias D̂ of `kalman_filter`,
 
         H = (1 + h φ K) D̂ (1 + h φ K)ᵀ
         (1 + h φ K)ⱼᵢ = hⱼ · φⱼᵢ Gᵢ,  j between i and the base, and ones on the diagonal
 
-    where φⱼᵢ is the product of the carriers on the way. The operators are in base axes; (6.2.18)
-    leaves them undefined.
+    where φⱼᵢ is the product of the carriers from i to j. The operators are in base axes; (6.2.18)
+    leaves the operators undefined.
     """
     h, phi, G, D_hat = kalman_filter(robot, q)
     factor = np.eye(robot.n, dtype=object)
@@ -42,12 +42,12 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
 def kalman_filter(
     robot: RobotModel, q: Vector
 ) -> tuple[list[Vector], list[Matrix], list[Vector], Vector]:
-    """h, φ, G and D̂ of each body: the spatial Kalman filter of an arm, from its tips to its base.
+    """Unit twist h, carrier φ, gain G and inertia D̂ of each body, by a spatial Kalman filter.
 
     A twist is (ω, v) and a wrench (moment, force), at the origin of a body and in base axes; h is
     the joint's unit twist, φ = [[1, r̃], [0, 1]] carries a wrench from the body's origin to the
-    parent's, r away, and M is the body's spatial inertia. The covariance P, which is the inertia
-    of the articulated body, obeys a Riccati equation:
+    parent's, at -r, and M is the body's spatial inertia. From the tips to the base, the covariance
+    P, which is the inertia of the articulated body, obeys a Riccati equation:
 
         D̂ᵢ = hᵢ · Pᵢ hᵢ + (rotor inertia)
         Gᵢ = Pᵢ hᵢ / D̂ᵢ

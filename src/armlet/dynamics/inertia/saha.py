@@ -23,8 +23,8 @@ def saha(robot: RobotModel, q: Vector) -> Matrix:
         M̃ₚ += Bᵢₚᵀ M̃ᵢ Bᵢₚ
         Hⱼᵢ = pⱼᵀ Bᵢⱼᵀ M̃ᵢ pᵢ,  j between i and the base
 
-    M̃ is a rigid body's: a mass, a first moment and an inertia, and Bᵀ carries them, and wrenches,
-    by the displacement from centre to centre.
+    M̃ is the mass matrix of a rigid body, with a mass, a first moment and an inertia. Bᵀ transforms
+    these three, and wrenches, by the displacement from centre to centre.
     """
     com = centres(robot)
     B = between_centres(robot, q, com)
@@ -35,7 +35,7 @@ def saha(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def between_centres(robot: RobotModel, q: Vector, com: Sequence[Vector]) -> list[Displacement]:
-    """How each body's centre of mass sits at its parent's, in the axes of the bodies."""
+    """The displacement of each body's centre of mass from its parent's, in the bodies' axes."""
     at = [*com, ZERO]
     return [
         Displacement((*shift(-at[p]), *X, *shift(at[i])))

@@ -45,16 +45,16 @@ def walker_orin(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies about their centres of mass.
 
     Body i and all it carries, frozen together, have mass m̂ᵢ, centre of mass R̂ᵢ from the origin of
-    frame i and inertia Êᵢ about that centre. A child i joins the parent p, its centre d from the
-    parent's, all in the parent's axes; both of Steiner's terms are that of the reduced mass:
+    frame i and inertia Êᵢ about that centre. A child i, with its centre at d from the parent's, is
+    added to the parent p in its axes; both parallel-axis terms together are that of a reduced mass:
 
         d  = ᵖXᵢ R̂ᵢ - R̂ₚ
         Êₚ += ᵖRᵢ Êᵢ ᵖRᵢᵀ - m̂ₚ m̂ᵢ / (m̂ₚ + m̂ᵢ) d̃ d̃
         R̂ₚ += m̂ᵢ / (m̂ₚ + m̂ᵢ) d
         m̂ₚ += m̂ᵢ
 
-    A unit acceleration of joint i alone takes the force f at the centre and, about the origin, the
-    moment t; column i of H is their projection on joint i and on those between it and the base:
+    A unit acceleration of joint i alone needs the force f at the centre and the moment t about the
+    origin; column i of H is the projection of f and t on the joints from i to the base:
 
         f = w × m̂ᵢ R̂ᵢ + m̂ᵢ v
         t = Êᵢ w + R̂ᵢ × f

@@ -22,18 +22,18 @@ from armlet.scalar import Scalar, Vector
 def angeles_ma_rojas(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by Kane's equations.
 
-    A unit speed of joint i gives all it carries the partial velocities w (angular) and
-    w × rᵢⱼ + v (of the centre of mass of body j, which rᵢⱼ leads to from the origin of frame i):
+    A unit speed of joint i gives each body j that it carries the partial velocities w (angular) and
+    w × rᵢⱼ + v (of the centre of mass, which is at rᵢⱼ from the origin of frame i):
 
         τᵢ  = Σ over the bodies j that i carries of w · (Mⱼ + rᵢⱼ × Fⱼ) + v · Fⱼ
         Fⱼ  = mⱼ × (acceleration of comⱼ),   Mⱼ = Iⱼ ω̇ⱼ + ωⱼ × Iⱼ ωⱼ
 
-    The accelerations go outwards from centre of mass to centre of mass, with Ω = ω̇~ + ω̃ ω̃, r
-    the origin of body i in its parent p and -g that of the base:
+    The accelerations are computed outwards, from -g of the base and from centre of mass to centre
+    of mass, with Ω = ω̇~ + ω̃ ω̃ and the origin r of body i in its parent p:
 
         a_comᵢ = a_comₚ + Ωₚ (r - comₚ) + Ωᵢ comᵢ + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
 
-    The sums go inwards, by `joint_torques` of Fᵢ and Mᵢ + comᵢ × Fᵢ.
+    `joint_torques` computes the sums inwards, from Fᵢ and Mᵢ + comᵢ × Fᵢ.
     """
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)

@@ -22,8 +22,8 @@ from armlet.scalar import Scalar, Vector
 def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations about the centres of mass.
 
-    As `luh_walker_paul`, with the angular acceleration tensor Ω = ω̇~ + ω̃ ω̃ and Euler's equation
-    by the Euler tensor E = ½ tr(I) 1 - I, of which M is the dual:
+    As `luh_walker_paul`, but with the angular acceleration tensor Ω = ω̇~ + ω̃ ω̃, and with the moment
+    M in Euler's equation as the dual of a tensor, from the Euler tensor E = ½ tr(I) 1 - I:
 
         aᵢ  = aₚ + Ωₚ r + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         Fᵢ  = mᵢ (aᵢ + Ωᵢ comᵢ)
@@ -56,8 +56,8 @@ def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
 
         uᵢ  = cᵢ + Σ m̂ r,   Kᵢ = Jᵢ - Σ m̂ r̃ r̃
 
-    Outwards, with Ω = ω̇~ + ω̃ ω̃, a the acceleration of the origin (of the base's, -g) and ζ what
-    a prismatic joint adds to it:
+    Outwards, with Ω = ω̇~ + ω̃ ω̃, the acceleration a of the origin (-g at the base) and the part ζ
+    of a that a prismatic joint adds:
 
         ζᵢ  = 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         aᵢ  = aₚ + Ωₚ r + ζᵢ

@@ -17,14 +17,14 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[
     """Joint torques τ(q, q̇, q̈), by spatial Newton-Euler equations.
 
     A motion is a pair (angular, linear) and a force a pair (force, moment), about the origin and
-    in the axes of the body; S = (w, v) is the joint's unit twist. Outwards, the acceleration of
-    the base being (0, -g), with the `spatial_cross` product and the `momentum` I V:
+    in the axes of the body; S = (w, v) is the joint's unit twist. Outwards, from the acceleration
+    (0, -g) of the base, with `spatial_cross` as × and `momentum` as the product I V:
 
         Vᵢ  = Vₚ + S q̇ᵢ
         Aᵢ  = Aₚ + Vᵢ × S q̇ᵢ + S q̈ᵢ
         Fᵢ  = I Aᵢ + Vᵢ × I Vᵢ
 
-    Inwards, `joint_torques` of the forces: F + Σ of the children, and τᵢ = S · Fᵢ. The
+    Inwards, `joint_torques` adds the forces of the children to Fᵢ and projects: τᵢ = S · Fᵢ. The
     sources leave out gravity and the offset in the transformation.
     """
     n = robot.n

@@ -55,9 +55,9 @@ def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[S
 def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by recursions of 4x4 matrices.
 
-    With W the pose of a body in the base, A in its parent, E its `pseudo_inertia`, whose last
-    column is (c, m), and Q the joint's `twist_matrix`; outwards Ẅ of `pose_rates`, inwards with
-    ĉ the first moment and the mass of the composite body:
+    W is the pose of a body in the base, A its pose in the parent, E its `pseudo_inertia`, whose
+    last column is (c, m), and Q the joint's `twist_matrix`. Outwards, `pose_rates` gives Ẅ.
+    Inwards, with the first moment and the mass of the composite body in ĉ:
 
         Dᵢ  = Eᵢ Ẅᵢᵀ + Σ A D of the children
         ĉᵢ  = (c, m)ᵢ + Σ A ĉ of the children
@@ -84,9 +84,9 @@ def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
 def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by recursions of 3x3 matrices.
 
-    With W the axes of a body in the base's, R and r its axes and origin in its parent p, and E the
-    Euler tensor of its inertia; outwards W, Ẇ, Ẅ of `pose_rates` and the acceleration of the
-    origin, in the base's axes:
+    W are the axes of a body in the base, R and r its axes and origin in its parent p, and E is the
+    Euler tensor of its inertia. Outwards, `pose_rates` gives W, Ẇ and Ẅ; the acceleration of the
+    origin is, in the base's axes,
 
         aᵢ  = aₚ + Ẅₚ r + 2 Ẇᵢ v q̇ᵢ + Wᵢ v q̈ᵢ
 
@@ -126,9 +126,9 @@ def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
 def pose_rates(
     robot: RobotModel, A: list[Matrix], Q: list[Matrix], qd: Vector, qdd: Vector
 ) -> tuple[list[Matrix], list[Matrix], list[Matrix]]:
-    """The pose W of each body in the base and its two derivatives by time; of the base, last.
+    """The pose W of each body in the base and its two derivatives by time; the base is the last.
 
-    With A the pose in the parent, whose derivatives by q are A Q and A Q Q:
+    With the pose A in the parent, whose first and second derivatives by q are A Q and A Q Q:
 
         Wᵢ  = Wₚ A
         Ẇᵢ  = Ẇₚ A + Wₚ A Q q̇ᵢ

@@ -23,14 +23,14 @@ from armlet.scalar import Scalar, Vector
 def luh_walker_paul(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by vector Newton-Euler equations in the bodies' axes.
 
-    Outwards, with ω and ω̇ of `angular_rates`, a the acceleration of the origin (of the base's,
-    -g) and r the origin of body i in its parent p:
+    Outwards, with ω and ω̇ of `angular_rates`, the acceleration a of the body's origin (-g at the
+    base) and the origin r of body i in its parent p:
 
         aᵢ  = aₚ + ω̇ₚ × r + ωₚ × (ωₚ × r) + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         Fᵢ  = mᵢ (aᵢ + ω̇ᵢ × comᵢ + ωᵢ × (ωᵢ × comᵢ))
         Mᵢ  = Iᵢ ω̇ᵢ + ωᵢ × Iᵢ ωᵢ
 
-    Inwards, `joint_torques` of the force and the moment about the origin:
+    Inwards, `joint_torques` sums the force f and the moment t about the origin:
 
         fᵢ  = Fᵢ + Σ f of the children
         tᵢ  = Mᵢ + comᵢ × Fᵢ + Σ (t + r × f) of the children

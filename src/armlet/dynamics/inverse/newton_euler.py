@@ -20,17 +20,17 @@ def newton_euler(
 ) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by augmented bodies and the angular acceleration tensor.
 
-    The wrench that a mass beyond a revolute joint takes of a body does not depend on that joint's
-    angle, so that mass is lumped at the joint's origin, off-line: body i gets the first moment uᵢ
-    and the inertia Kᵢ of itself and these points. Its mass mᵢ is zero if it is lumped itself.
+    The mass beyond a revolute joint acts on the parent as a point mass at the joint's origin, at
+    every angle, so it is lumped at that point, off-line. Body i gets the first moment uᵢ and the
+    inertia Kᵢ of itself and of these points; its mass mᵢ is zero if joint i is revolute.
 
-    Outwards, ω, ω̇ and Ω = ω̇~ + ω̃ ω̃ of `angular_motions`, and the acceleration a of the frame's
-    origin of `accelerations`. Each body then takes, about its origin,
+    Outwards, `angular_motions` gives ω, ω̇ and Ω = ω̇~ + ω̃ ω̃, and `accelerations` the acceleration a
+    of each origin. Each body then needs the wrench, about its origin,
 
         fᵢ  = Ωᵢ uᵢ + mᵢ aᵢ
         tᵢ  = Kᵢ ω̇ᵢ + ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ
 
-    and the tool what it exerts on the world. Inwards, each joint carries these:
+    and the tool adds the wrench that it exerts on the world. Inwards, each joint carries the sum:
 
         (f, t)ₚ += ᵖXᵢ (f, t)ᵢ
         τᵢ  = w · tᵢ + v · fᵢ

@@ -16,18 +16,18 @@ def rodriguez(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Sca
 
     Motions are pairs (angular, linear) and forces (moment, force), about the bodies' origins, all
     in the axes of the base; r leads from the parent's origin to the body's, Φ = [1 r̃; 0 1]. The
-    joint's unit twist is S = (w, v), the inertia I = [J c̃; -c̃ m]. Outwards, the acceleration of
-    the base being (0, -g):
+    joint's unit twist is S = (w, v), the inertia I = [J c̃; -c̃ m]. Outwards, from the acceleration
+    (0, -g) of the base:
 
         Vᵢ  = Φᵀ Vₚ + S q̇ᵢ
         Aᵢ  = Φᵀ Aₚ + S q̈ᵢ + (ωₚ × w q̇ᵢ, ωₚ × (ωₚ × r) + 2 ωₚ × v q̇ᵢ)
 
-    Of V only the angular half is used, which is ω. Inwards:
+    Only the angular half ω of V is used. Inwards:
 
         Fᵢ  = I Aᵢ + (ωᵢ × J ωᵢ, ωᵢ × (ωᵢ × c)) + Σ Φ F of the children
         τᵢ  = S · Fᵢ
 
-    The sources leave out the biases and gravity.
+    The sources leave out the bias terms and gravity.
     """
     n = robot.n
     X = robot.displacements(q)

@@ -11,18 +11,18 @@ from armlet.scalar import Scalar, Vector
 def saha(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by the decoupled natural orthogonal complement.
 
-    Twists (angular, linear) and wrenches (moment, force) are about the centre of mass, reached
-    from that of the parent p by r to the origin of body i and by com from there on. The joint's
-    unit twist there is S = (w, w × com + v), and the parent's twist goes over by
+    Twists (angular, linear) and wrenches (moment, force) are about the centres of mass; r leads
+    from that of the parent p to the origin of body i, com from this origin to that of body i. The
+    joint's unit twist is S = (w, w × com + v), and the parent's twist is transformed by
 
         B   = [1 0; -(r + com)~ 1],   Ḃ = [0 0; -(ωₚ × r + ωᵢ × com + v q̇ᵢ)~ 0]
 
-    Outwards, ξ of the base being (0, -g), with ωᵢ × S of both halves:
+    Outwards, from ξ = (0, -g) of the base, with ωᵢ × S for both halves of S:
 
         νᵢ  = νₚ + S q̇ᵢ
         ξᵢ  = B ξₚ + Ḃ νₚ + S q̈ᵢ + ωᵢ × S q̇ᵢ
 
-    Of ν only the angular half is used, which is ω. Inwards:
+    Only the angular half ω of ν is used. Inwards:
 
         γᵢ  = (I ω̇ᵢ + ωᵢ × I ωᵢ, m a_com) + Σ Bᵀ γ of the children,   ξᵢ = (ω̇ᵢ, a_com)
         τᵢ  = S · γᵢ

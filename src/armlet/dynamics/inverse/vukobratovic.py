@@ -28,8 +28,8 @@ def vukobratovic(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[
         cⱼₖ(i) = -cᵢₖ(j)                                                  k ≤ j < i
         Gᵢ     = -zᵢ · (ĉ × g)
 
-    The other cⱼₖ(i), Christoffel's symbols, are zero or follow by symmetry in j and k, whose sum
-    takes q̇ⱼ q̇ₖ twice. The pair (zⱼ, zⱼ × s) is the twist of joint j and goes outwards as such.
+    The other Christoffel symbols cⱼₖ(i) are zero or follow by symmetry in j and k, so the sum takes
+    q̇ⱼ q̇ₖ twice. The pair (zⱼ, zⱼ × s) is the twist of joint j and is transformed as a twist.
     """
     n = robot.n
     X = robot.displacements(q)

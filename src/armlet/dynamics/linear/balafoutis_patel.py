@@ -1,15 +1,15 @@
 """Linearised models by Balafoutis and Patel: Algorithm 7.1 and the closed forms behind it.
 
-Both differentiate the wrench (f, t) that moves composite body i, about its origin and in its axes,
-by its own joint, with twist (w, v), its rates ẇ = ω × w, v̇ = ω × v, ẅ = Ω w, v̈ = Ω v + a × w, and
-the composite's m̂, ĉ, Ĵ, ċ and L (U, E, U̇ and L in the book):
+Both differentiate the wrench (f, t) that moves composite body i, about its origin and in its axes.
+With the twist (w, v) of joint i, the rates ẇ = ω × w, v̇ = ω × v, ẅ = Ω w, v̈ = Ω v + a × w, and m̂,
+ĉ, Ĵ, ċ and L of the composite body (U, E, U̇ and L in the book), the derivatives are
 
     by q̈ᵢ:  m̂ v + w × ĉ                            Ĵ w + ĉ × v
     by q̇ᵢ:  m̂ v' + w' × ĉ + w × c'                  Ĵ w' + ĉ × v' - L' w
     by qᵢ:  m̂ v̈ + ẅ × ĉ + ẇ × c' + w × f            Ĵ ẅ + ĉ × v̈ - L' ẇ + w × t + v × f
 
-where a prime is twice a rate, c' = 2 ċ. The book has revolute joints of serial arms; with the twist
-they may slide, too, and branch.
+where a prime is twice a rate, c' = 2 ċ. The book treats revolute joints of serial arms; the twist
+extends it to prismatic joints and trees.
 """
 
 from typing import NamedTuple
@@ -26,15 +26,15 @@ from armlet.scalar import Matrix, Scalar, Vector
 
 Triple = tuple[Matrix, Matrix, Matrix]
 Derivatives = tuple[Pair, Pair, Pair, Vector]
-"""Of the wrench of a composite body by q̈, q̇ and q of its joint, and C' = L'ᵀ w + v × c'."""
+"""Derivatives of a composite body's wrench by q̈, q̇ and q of its joint, and C' = L'ᵀ w + v × c'."""
 
 
 class Composite(NamedTuple):
     """Body i and all it carries, about its origin and in its axes; rates are in fixed axes.
 
-    A mass beyond a revolute joint is lumped at the joint's origin, as in Algorithm 5.7, so m̂ is
-    the mass on prismatic joints alone. Rates occur doubled only: a prime is twice a rate, c' = 2 ċ,
-    which is linear in ω' = 2 ω as ċ is in ω, so that nothing else has to be doubled.
+    A mass beyond a revolute joint is lumped at the joint's origin, as in Algorithm 5.7, so m̂ counts
+    only the mass on prismatic joints. Rates occur only doubled: a prime is twice a rate. c' = 2 ċ
+    is linear in ω' = 2 ω as ċ is in ω, so that nothing else has to be doubled.
     """
 
     m: Scalar
@@ -48,7 +48,7 @@ class Composite(NamedTuple):
     L_prime: Matrix
     """L' = 2 L, L = N - tr(N) 1 with N = ∫ ṙ rᵀ dm, where r and ṙ are relative to the origin."""
     f: Vector
-    """The force that moves it."""
+    """The force that moves the composite body."""
     t: Vector
     """The moment of that force about the origin (η in the book)."""
 
@@ -95,8 +95,8 @@ def rates(
 ) -> tuple[Vector, Matrix]:
     """ċ and N from the body's frame to the parent's, which rotates with ω; ḣ is the joint's speed.
 
-    Screw by screw, the rotation first: a translation h along axis e, s = h e, then has the rate
-    ṡ = ω × s + ḣ e.
+    Each screw is applied in turn, first its rotation. Its translation s = h e along axis e then has
+    the rate ṡ = ω × s + ḣ e.
     """
     rates = [w]
     for screw in X[:-1]:
@@ -112,7 +112,7 @@ def rates(
 
 
 class Axis(NamedTuple):
-    """The unit twist of a joint and its rates; a prime is twice a rate, as most occur."""
+    """The unit twist of a joint and its rates; a prime is twice a rate."""
 
     w: Vector
     v: Vector
@@ -123,19 +123,19 @@ class Axis(NamedTuple):
     vdd: Vector
 
     def along(self, f: Vector, t: Vector) -> Scalar:
-        """The torque of the joint that carries a wrench."""
+        """The torque of this joint if it carries the wrench (f, t)."""
         return self.w @ t + self.v @ f
 
     def moves(self, f: Vector, t: Vector, C_prime: Vector) -> tuple[Scalar, Scalar, Scalar]:
-        """The derivatives of the torque of a joint further out by this one's q̈, q̇ and q.
+        """The derivatives of the torque of a joint further out by q̈, q̇ and q of this joint.
 
-        (f, t) and C' are those of its body.
+        (f, t), the derivative by q̈ of the outer joint, and C' are those of the outer body.
         """
         by_qd = self.w_prime @ t + self.v_prime @ f - self.w @ C_prime
         return self.along(f, t), by_qd, self.wdd @ t + self.vdd @ f - self.wd @ C_prime
 
     def outward(self, X: Displacement, s_prime: Vector) -> "Axis":
-        """The same, about the origin and in the axes of a child, which is displaced by X."""
+        """This axis about the origin and in the axes of a child with displacement X."""
         inward = X.inverse()
         w, v = inward.wrench(self.w, self.v)
         w_prime, v_prime = inward.wrench(self.w_prime, self.v_prime + cross(self.w, s_prime))
@@ -146,9 +146,9 @@ class Axis(NamedTuple):
 def start(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector
 ) -> tuple[ParallelAxes, Vector, list[Axis], list[Derivatives], list[Vector]]:
-    """X, τ, the axes with their rates, the derivatives by each own joint, and s'.
+    """X, τ, the axes with their rates, the `Derivatives` of each body by its own joint, and s'.
 
-    s' = 2 ṡ is the rate at which the origin leaves the parent's, in the parent's axes.
+    s' = 2 ṡ, where s leads from the parent's origin to the body's, is in the parent's axes.
     """
     X = parallel_axes(robot, q)
     motions = angular_motions(robot, X, qd, qdd)
@@ -224,9 +224,9 @@ def by_entries(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[M
 def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
     """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q, by Algorithm 7.1 of Balafoutis and Patel 1991.
 
-    Body i's derivatives are carried towards the base, body by body: as wrenches all three, and
-    C' = L'ᵀ w + v × c' by C' -= s' × f, where f is that by q̈ᵢ. At joint j with twist (w, v) they
-    give column i above the diagonal and, by the wrench by q̈ᵢ and by C', row i before it (7.3.19):
+    The derivatives of body i are carried towards the base, body by body: all three as wrenches, and
+    C' = L'ᵀ w + v × c' by C' -= s' × f, with f by q̈ᵢ. At joint j with twist (w, v) they give column
+    i above the diagonal. Row i left of the diagonal follows from (f, t) by q̈ᵢ and C' (7.3.19):
 
         Hⱼᵢ, Vⱼᵢ, Pⱼᵢ = w · t + v · f of the derivatives by q̈ᵢ, q̇ᵢ, qᵢ
         Vᵢⱼ = w' · t + v' · f - C' · w
@@ -244,10 +244,10 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     contends=True,
 )
 def closed_forms(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
-    """The same without a recursion, entry by entry: (7.3.2)-(7.3.4) of Balafoutis and Patel 1991.
+    """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q, entry by entry: (7.3.2)-(7.3.4) of Balafoutis, Patel 1991.
 
-    The twist of joint j and its rates are seen from the origin of body i, further out by s, in
-    its axes, where the derivatives of body i make the entries ij and ji:
+    The twist of joint j and its rates are transformed to the origin of body i, further out by s,
+    and to its axes, where the derivatives of body i give the entries ij and ji:
 
         v + w × s,  v' + w' × s + w × s',  v̈ + ẅ × s + ẇ × s'
     """

@@ -10,7 +10,7 @@ from armlet.scalar import Matrix, Scalar, Vector
 
 
 def differentiation(mode: str) -> Callable[..., tuple[Matrix, Matrix, Matrix]]:
-    """The formulation by a mode of automatic differentiation."""
+    """The formulation of the linearised torques by one mode of automatic differentiation."""
 
     @describe(
         "linearization",
@@ -30,8 +30,8 @@ def differentiation(mode: str) -> Callable[..., tuple[Matrix, Matrix, Matrix]]:
     ) -> tuple[Matrix, Matrix, Matrix]:
         """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q, from the recorded operations of τ.
 
-        In forward mode derivatives run along with the operations, in reverse mode back from each
-        torque.
+        Forward mode propagates derivatives along with the operations, reverse mode from each
+        torque back to the state.
         """
         n = len(q)
         P_V_H = derivatives(inverse_dynamics(robot, q, qd, qdd), [*q, *qd, *qdd], mode)

@@ -1,10 +1,10 @@
 """Models of an arm in the coordinates of its tool, nonlinear and linearised.
 
-The velocity of the tool is χ̇ = Jq q̇ with the geometric Jacobian: its angular half is ω, which is
-no rate of coordinates. So in the linearised model δχ = Jq δq is a small turn and a shift, and δχ̇
-its rate along the nominal motion, Jq' δq + Jq δq̇; the variation of ω is more than that by
-δφ × ω. Six joints make Jq square, as the book has it. Fewer make the model hold for what the tool
-can do, with the left inverse of Jq; more are refused. A singular posture divides by zero.
+The velocity of the tool is χ̇ = Jq q̇ with the geometric Jacobian Jq. Its angular half ω is not the
+rate of any coordinates. So in the linearised model δχ = Jq δq is a small rotation δφ and a small
+translation, and δχ̇ = Jq' δq + Jq δq̇ its rate; the variation of ω is larger than that by δφ × ω.
+With six joints Jq is square, as in the book. With fewer, the left inverse of Jq is used, and the
+model holds for the motions of the tool. More are an error. Singular postures divide by zero.
 """
 
 from collections.abc import Callable
@@ -38,9 +38,9 @@ def cartesian_model(
     inertia_matrix: Callable[..., Matrix] = composite_bodies,
     bias: Callable[..., list[Scalar]] = newton_euler,
 ) -> tuple[Matrix, Vector, Vector]:
-    """D, C and G of the wrench (moment, force) on a frame that moves the arm, in base axes.
+    """D, C and G of the wrench f = D χ̈ + C + G (moment, force) that moves a frame, in base axes.
 
-    f = D χ̈ + C + G with τ = Jqᵀ f. From the inertia matrix H, the velocity torques c and the
+    The joint torques are τ = Jqᵀ f. From the inertia matrix H, the velocity torques c and the
     gravity torques g, J standing for Jq:
 
         D = J⁻ᵀ H J⁻¹,   C = J⁻ᵀ (c - H J⁻¹ J' q̇),   G = J⁻ᵀ g
@@ -71,7 +71,7 @@ def cartesian_linearization(
     frame: str | None = None,
     linearization: Callable[..., tuple[Matrix, Matrix, Matrix]] = balafoutis_patel_71,
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """Dx, Vx, Px of δτ = Dx δχ̈ + Vx δχ̇ + Px δχ, of a frame and in base axes.
+    """Dx, Vx, Px of δτ = Dx δχ̈ + Vx δχ̇ + Px δχ with the motion χ of a frame, in base axes.
 
     From H, V, P of the joints and δχ = J δq, δχ̇ = J' δq + J δq̇, δχ̈ = J'' δq + 2 J' δq̇ + J δq̈:
 
@@ -87,7 +87,7 @@ def cartesian_linearization(
 
 
 def check(robot: RobotModel, frame: str | None) -> None:
-    """Raise if the motion of a frame does not tell that of the coordinates."""
+    """Raise a ModelError if the motion of a frame does not determine that of the coordinates."""
     body, _ = robot.frame(frame)
     path = robot.path(body)
     moving = len({robot.couplings[i].leader for i in path} if robot.couplings else path)
@@ -99,10 +99,10 @@ def check(robot: RobotModel, frame: str | None) -> None:
 
 
 def left_inverse(J: Matrix) -> Matrix:
-    """J⁻¹ of independent columns, J⁻¹ J = 1, by orthogonal columns: no pivots, no roots.
+    """The left inverse J⁻¹ of a J with independent columns, J⁻¹ J = 1, without pivots and roots.
 
-    J = Q U with U unit upper triangular and Q of columns across each other, from which each
-    column of J in turn is freed (Gram and Schmidt, modified); then J⁻¹ = U⁻¹ (QᵀQ)⁻¹ Qᵀ.
+    J = Q U with U unit upper triangular and orthogonal columns in Q, by the modified Gram-Schmidt
+    process; then J⁻¹ = U⁻¹ (QᵀQ)⁻¹ Qᵀ.
     """
     n = J.shape[1]
     Q = np.array(J, dtype=object)
