@@ -191,8 +191,8 @@ def _cases(entry: Formulation) -> Iterator[Case]:
         yield Case(
             "a robot with a wrench on its tool",
             "The wrench that the tool exerts on the world, (moment, force) in the tool's frame, "
-            "adds Jqᵀ diag(R, R) w to the torques, with R the tool's axes in the base "
-            "(`recursions.tool_wrenches`). A function that does not use it must not take it.",
+            "adds Jqᵀ diag(R, R) w to the torques, with R the tool's axes in the base. "
+            "A function that does not use it must not take it.",
             joints,
             "wrench",
         )
