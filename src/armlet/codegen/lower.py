@@ -1,4 +1,4 @@
-"""Lowering: the list of operations of a program that every target prints."""
+"""Lowering: a program as the list of operations that every target prints."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -161,7 +161,7 @@ def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
 def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
     """The velocity of the centre of mass per unit speed of each joint, in the file's base.
 
-    A joint of twist (w, v) moves its composite body, of mass m̂ and first moment ĉ divided by the
+    A joint of twist (w, v) moves a composite body; m̂ and ĉ are its mass and first moment over the
     total mass. With the axes R of the body in the base, the joint's column is R (w × ĉ + m̂ v).
     """
     X = robot.displacements(q)

@@ -158,7 +158,7 @@ def accelerations(
 def joint_torques(
     robot: RobotModel, X: list[Displacement], f: Sequence[Vector], t: Sequence[Vector]
 ) -> list[Scalar]:
-    """Joint torques τ from the force f and the moment t about its origin that each body needs.
+    """Joint torques τ from the force f and moment t (about its origin) that each body needs.
 
     A joint carries the wrenches of its body and of all that the body carries:
 

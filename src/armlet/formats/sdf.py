@@ -339,7 +339,7 @@ class _Reader:
             )
 
     def description(self, name: str, gravity: Vector, file: Path) -> Description:
-        """The description; its base is the only link without a parent, or else the world."""
+        """The description; its base is the root link if only one exists, else the world."""
         children = {joint.child for joint in self.joints}
         roots = [link.name for link in self.links if link.name not in children]
         on_world = any(joint.parent == self.base for joint in self.joints)

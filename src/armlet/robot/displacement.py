@@ -1,8 +1,8 @@
 """The displacement of a body from its parent: a product of axial screws.
 
 A screw is a rotation (cos, sin) about a coordinate axis and a translation along it. In modified DH
-frames a displacement is a screw about x and one about z; branches of a tree add one about z before,
-nearly parallel axes one about y between. Vectors, wrenches and bodies are transformed by one screw
+frames a displacement is a screw about x, then one about z. Tree branches add one about z before
+both; nearly parallel axes, one about y between them. Vectors, wrenches and bodies are transformed by one screw
 at a time, which saves operations: 8M 4A for a vector, 17M 14A to rotate a symmetric tensor.
 """
 

@@ -36,8 +36,8 @@ class Code(np.ndarray[Any, Any]):
     """Machine code in memory, which is freed with this object.
 
     It is an array of objects, since the garbage collector does not see the entries of arrays. The
-    collector would clear other containers in a dead reference cycle at once, although a finalizer
-    in the cycle may still call the code. It is hashable, as the keys of `ENGINES` must be.
+    collector would clear any other container in a dead reference cycle even where a finalizer of
+    the cycle may still call the code. It is hashable, as the keys of `ENGINES` must be.
     """
 
     __slots__ = ()

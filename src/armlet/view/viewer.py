@@ -36,7 +36,7 @@ class Viewer:
     q : array of shape (n,)
         The posture that is shown.
     time : float
-        The time within the run of the state that is shown, in s.
+        The time of the shown state, on the run's clock, in s.
     """
 
     def __init__(

@@ -73,7 +73,7 @@ PACK = 8
 
 @dataclass(frozen=True)
 class Target:
-    """What code is compiled for: the dtype, lanes per register, and fused multiply-add or not."""
+    """The target of compiled code: dtype, lanes per register, whether multiply-adds are fused."""
 
     dtype: str = "float64"
     lanes: int = 8

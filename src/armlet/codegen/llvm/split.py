@@ -181,8 +181,8 @@ class _Functions:
     """A span of operations as functions of chunks, whose arguments are pointers.
 
     `body` says where inputs lie and where results go. The last two arguments, %read and %written,
-    are both %memory, used from the entry `begin` on. They are declared not to alias, since no chunk
-    reads what it writes there: LLVM need not compare all loads with all stores.
+    are both %memory, whose entries from `begin` on are used. Both are `noalias`, as no chunk loads
+    an entry that it stores: LLVM need not compare all loads with all stores.
     """
 
     def __init__(

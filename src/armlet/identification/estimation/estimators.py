@@ -276,7 +276,7 @@ def in_torques(factors: Factors, gains: Array) -> Factors:
 
 
 def _start(factors: Factors, joints: Sequence[str], p: int) -> tuple[Array, Array]:
-    """The start of `calibrate`: φ and k = 1/g by the linear form, with scaled currents."""
+    """Initial φ and k = 1/g of `calibrate`, by the linear form with scaled currents."""
     n, size, _ = factors.R.shape
     unit = np.maximum(np.sqrt(factors.torques), np.finfo(float).tiny)
     currents = _of_each_joint(-factors.R[:, :, -1] / unit[:, None])

@@ -197,7 +197,7 @@ class Quantities:
         return self
 
     def choose(self, quantity: str, chosen: str | Sequence[str]) -> None:
-        """Add `quantity` from the columns that `chosen` names in a list or by a pattern."""
+        """Add `quantity` from columns `chosen`: a name, a list of names or a pattern."""
         table, n = self.table, 1 if quantity == "t" else len(self.joints)
         if isinstance(chosen, str) and "{}" in chosen:
             by_name = [chosen.replace("{}", joint) for joint in self.joints]
