@@ -23,11 +23,11 @@ FUSED = {"fma": ("mul", "add"), "fms": ("mul", "sub"), "fnma": ("mul", "sub")}
 Operand = int | float
 """The place of an earlier operation (an int), or a constant (always a float)."""
 Node = tuple[int, str, tuple[Any, ...]]
-"""The number of a node of a program, its operation and its operands."""
+"""A node of a program: its number, operation and operands."""
 
 
 class Operation(NamedTuple):
-    """An operation and its operands; an input has its name and the index of an entry instead."""
+    """An operation and its operands; instead of operands, an input has its name and an index."""
 
     op: str
     args: tuple[Any, ...]
@@ -160,7 +160,7 @@ def _number(x: Any) -> float:
 def expand_sines(old: Program) -> Program:
     """Expand sines and cosines of a + b into products where those of a and of b occur, too.
 
-    Counts list sines and cosines separately, so a sine of a sum lowers M and A. A machine takes far
+    A sine of a sum lowers M and A, since counts list sines separately. But a machine takes far
     longer for this sine than for the two products and the sum that have the same value.
     """
     angles = {args[0].index for _, op, args in old.nodes if op in TRIGONOMETRY}

@@ -53,7 +53,7 @@ FILES = {
 DEFINED = """\
 values that are not computed by the program but
 from the definition of the quantity (or, if it has none, from a formulation as it is written)"""
-"""How the README describes the reference values of the test if every function has a reference."""
+"""The words of the README for the values of the test if every function has a reference."""
 STATES, CANDIDATES = 5, 40
 """The number of states in a test, and of the random states that they are chosen from."""
 TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
@@ -61,10 +61,10 @@ TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
 LARGEST_ROUNDING = 64
 """The error that a test allows, in units in the last place of the largest intermediate value.
 
-A test also allows so many times the change of the results by the last bits of the arguments.
+A test also allows this number times the largest `sensitivity`, relative to the largest result.
 """
 MEANINGLESS = 1e-3
-"""The largest relative change of results by the last bits of arguments at a test state."""
+"""The largest `sensitivity` of results that a test state may have."""
 Array = np.ndarray[Any, Any]
 Reference = Callable[[Mapping[str, Array]], Sequence[Array]]
 """A function that computes the results in another way, from one state's arguments by name."""
@@ -229,8 +229,8 @@ def _test(robot: RobotModel, by_name: Mapping[str, Function], dtype: str) -> dic
 def _states(robot: RobotModel, programs: Sequence[Program], dtype: str) -> dict[str, Array]:
     """The states of a test: for every argument one row per state, exact in either dtype.
 
-    The states are those of the random ones that are farthest from singular states, where rounding
-    errors would be larger than the test allows.
+    Of the random states, those farthest from singular ones are taken: near singular states,
+    rounding errors may be larger than the test allows.
     """
     rng = np.random.default_rng(0)
     inputs = {name: x for program in programs for name, x in program.inputs.items()}
@@ -254,7 +254,7 @@ def _states(robot: RobotModel, programs: Sequence[Program], dtype: str) -> dict[
 
 
 def sensitivity(program: Program, states: Mapping[str, Array], dtype: str) -> Array:
-    """The largest relative change of the results at each state by the last bits of numbers.
+    """The largest relative change of the results at each state if numbers are rounded otherwise.
 
     Two changes are tried: in the last bits of the arguments, and from doubles to singles or, if the
     dtype is double, to longer numbers. Changes that are not finite count as infinite.

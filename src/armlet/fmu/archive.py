@@ -41,7 +41,7 @@ FMI2_PLATFORMS = {
     "x86_64-darwin": "darwin64",
     "x86_64-windows": "win64",
 }
-"""The names in FMI 2 of platforms, by their names in FMI 3, where these differ."""
+"""The FMI 2 names of platforms by their FMI 3 names, where the two differ."""
 
 
 def to_fmu(
@@ -72,12 +72,12 @@ def to_fmu(
     fmi : {3, 2}
         The version of FMI. In FMI 3 an array is one variable, in FMI 2 each entry is one.
     q0, qd0 : array_like of shape (n,), optional
-        Where the arm itself starts: the defaults of its parameters q0 and qd0. By default it starts
-        at zero, or at the limit nearest to zero, and at rest.
+        The defaults of the parameters q0 and qd0, at which the arm itself starts. By default it
+        starts at rest, at zero or at the limit nearest to zero.
     step : float
-        The longest step of the integration of the arm itself, in s: the default of its parameter
-        `step`. The integrator is `rosenbrock2` of `armlet.INTEGRATORS` where
-        friction or stops act, and `rk4` otherwise.
+        The default of the parameter `step`: the longest step, in s, by which the arm itself is
+        integrated. The integrator is `rosenbrock2` of `armlet.INTEGRATORS` where friction or stops
+        act, and `rk4` otherwise.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def compiler() -> list[str]:
 
 
 def _library(block: Block, content: Mapping[str, str], fmi: int) -> tuple[str, dict[str, bytes]]:
-    """Compile the sources: the platform, and the library by file name; empty without a compiler."""
+    """Compile the sources; return platform and library by file name, empty without a compiler."""
     command, here = compiler(), this_platform()
     ending = ENDINGS.get(here.rpartition("-")[2])
     if not command or ending is None:

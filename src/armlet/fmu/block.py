@@ -203,7 +203,7 @@ class Block:
     integrator: str = ""
     """The name of the integrator of a simulated arm; empty for other units."""
     step: Function | None = None
-    """The function of q, qd and tau that simulates an arm: its accelerations, or a whole step."""
+    """The function that simulates an arm: accelerations at q, qd and tau, or a step of length h."""
 
     @property
     def functions(self) -> list[Function]:
@@ -393,7 +393,7 @@ def _state(
     read: Callable[[int], Sequence[Entry]],
     about: str = "",
 ) -> Variable:
-    """An output that no input changes at the same time; at the start it depends on parameters."""
+    """An output that does not depend on inputs directly; at the start it depends on parameters."""
     size = prod(shape)
     at_start = tuple(frozenset(read(k)) for k in range(size))
     nothing = (frozenset[Entry](),) * size

@@ -1,4 +1,4 @@
-"""The XML files of a unit: modelDescription.xml of FMI 2 and 3, and how sources are built."""
+"""The XML files of a unit: modelDescription.xml of FMI 2 and 3, buildDescription.xml of FMI 3."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -75,7 +75,7 @@ def build_description(block: Block, sources: Sequence[str]) -> str:
 
 
 def _fmi3(block: Block, variables: ET.Element, structure: ET.Element) -> None:
-    """Add one element per variable; its value reference is its number from 0."""
+    """Add one element per variable; value references number them from 0."""
     number = {x.name: k for k, x in enumerate(block.variables)}
     for x in block.variables:
         causality, variability = CAUSALITY[x.kind]
@@ -113,7 +113,7 @@ def _with_entries(x: Variable) -> str:
 
 
 def _fmi2(block: Block, variables: ET.Element, structure: ET.Element) -> None:
-    """Add one element per entry; its value reference is its number from 0, its index one more."""
+    """Add one element per entry; value references number them from 0, indices from 1."""
     index: dict[Entry, int] = {}
     for x in block.variables:
         causality, variability = CAUSALITY[x.kind]

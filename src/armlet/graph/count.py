@@ -12,7 +12,7 @@ from dataclasses import dataclass
 COST = {"mul": "M", "div": "M", "add": "A", "sub": "A"}
 FREE = ("input", "neg")
 M_PLUS_A = {"mul": 1.0, "div": 1.0, "add": 1.0, "sub": 1.0}
-"""The weights of operations with which the cost of a program is M + A."""
+"""The weights for which the cost of a program is M + A."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Count:
 
 
 def count_operations(operations: Iterable[str]) -> Count:
-    """The count of a sequence of operations, named as in a graph."""
+    """The count of operations, which are given by their names in a graph."""
     times = Counter(operations)
     M, A = (sum(times[op] for op in COST if COST[op] == letter) for letter in "MA")
     others = ((op, count) for op, count in times.items() if op not in COST and op not in FREE)

@@ -1,4 +1,4 @@
-"""Derivatives of traced scalars, forward and reverse, as more operations of their graph.
+"""Derivatives of traced scalars, forward and reverse, recorded in the same graph.
 
 Both modes read one table, the partial derivatives of each operation.
 """
@@ -38,7 +38,7 @@ CHOICES: dict[str, Callable[..., tuple[Any, Any, Any]]] = {
     "max": lambda a, b: (less(b, a), a, b),
     "where": lambda c, a, b: (c, a, b),
 }
-"""The operations that choose: a condition, the choice where it holds, and the choice elsewhere.
+"""The operations that choose, each as a condition, the choice where it holds, and the other choice.
 
 Their derivative is chosen too, not multiplied by 1 or 0: the derivative of the other choice may
 be infinite or NaN, as in a guarded division.
@@ -46,12 +46,12 @@ be infinite or NaN, as in a guarded division.
 
 
 Node = tuple[Traced, tuple[Any, ...], tuple[Any, ...]]
-"""A traced scalar, its operands and its partial derivatives by each of these.
+"""A traced scalar, its operands, and its partial derivatives by each operand.
 
-For an operation that chooses: the scalar, its two choices, and the condition alone.
+For an operation that chooses: the scalar, its two choices, and the condition in place of partials.
 """
 Masked = tuple[Any, Any]
-"""An adjoint: a condition (None for always), and its value where the condition holds, else 0."""
+"""An adjoint as a condition (None for always) and a value; the adjoint is 0 elsewhere."""
 
 
 def derivatives(outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "forward") -> Array:
@@ -73,7 +73,7 @@ def derivatives(outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "f
 
 
 def _active_nodes(graph: Graph, outputs: Sequence[Any], inputs: Collection[Traced]) -> list[Node]:
-    """The nodes after the inputs on paths from inputs to outputs, in the order of recording."""
+    """The nodes on paths from inputs to outputs, without the inputs, in the order of recording."""
     active = {x.index for x in inputs}
     nodes: list[Node] = []
     for i in live(graph, outputs):
@@ -92,7 +92,7 @@ def _active_nodes(graph: Graph, outputs: Sequence[Any], inputs: Collection[Trace
 def _propagate(
     outputs: Sequence[Any], gradients: dict[int, dict[int, Any]], active: list[Node]
 ) -> list[dict[int, Any]]:
-    """The gradients of the outputs, from those of the inputs; both leave zero entries out."""
+    """The gradients of `outputs` from `gradients` of inputs; a gradient leaves out zero entries."""
     for y, args, partials in active:
         inner = [gradients.get(a.index, {}) if isinstance(a, Traced) else {} for a in args]
         total = gradients[y.index] = {}
@@ -146,7 +146,7 @@ def _value(x: Masked) -> Any:
 
 
 def _sum(x: Masked, y: Masked) -> Masked:
-    """The sum of two adjoints, whose condition holds where either of theirs does."""
+    """The sum of two adjoints; its condition holds where that of `x` or that of `y` holds."""
     if x[0] is y[0]:
         return x[0], x[1] + y[1]
     mask = None if x[0] is None or y[0] is None else logical_or(x[0], y[0])
@@ -157,7 +157,7 @@ def _sum(x: Masked, y: Masked) -> Masked:
 
 
 def jvp(graph: Graph, outputs: Sequence[Any], tangents: Mapping[int, Any]) -> list[Any]:
-    """The tangents of outputs; `tangents` maps the indices of inputs to their tangents."""
+    """The tangents of outputs; `tangents` maps the index of each input to its tangent."""
     active = _active_nodes(graph, outputs, [graph.scalars[i] for i in tangents])
     along = {i: {0: dx} for i, dx in tangents.items()}
     return [gradient.get(0, 0) for gradient in _propagate(outputs, along, active)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from armlet.graph.program import Program
 
 NUMBERS = (int, float, np.integer)
-"""The types of entries of outputs that are constants."""
+"""The types of constant entries of outputs."""
 NAMESPACES = {"numpy": "numpy"} | {
     name: library.functions
     for name, library in LIBRARIES.items()
@@ -102,7 +102,7 @@ def _stack(namespace: ModuleType, zero: Any, leading: Shape, values: list[Any]) 
 
 
 def _array(x: Any, namespace: ModuleType) -> Any:
-    """An array of the library; PyTorch tensors stay as they are, to keep their derivatives."""
+    """`x` as an array of the library; a PyTorch tensor stays as it is, to keep its derivatives."""
     tensor = getattr(namespace, "Tensor", None)
     return x if tensor is not None and isinstance(x, tensor) else namespace.asarray(x)
 
@@ -142,7 +142,7 @@ def casadi_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
 
 
 def check_matrices(program: "Program", args: Sequence[Any]) -> None:
-    """Raise if a matrix is not of its argument's shape: CasADi would repeat or transpose it."""
+    """Raise if an argument has not the shape of its input: CasADi would repeat or transpose it."""
     for x, arg in zip(program.inputs.values(), args, strict=True):
         shape = tuple(arg.shape if hasattr(arg, "shape") else np.shape(arg))
         expected = _axes(program.name, x.shape)

@@ -28,7 +28,7 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
     """
     x, y = args[0], args[-1]
     # fmt: off
-    match op:  # then its operands: half the time of matching both at once
+    match op:  # then its operands: half the time of matching both together
         case "neg":                                    return opposite(x)
         case "add":
             match numbers(args):

@@ -89,7 +89,7 @@ class Graph:
         return [self.input(x.name, k) for x in inputs for k in range(x.size)]
 
     def record(self, op: str, *args: Any) -> Any:
-        """Record an operation; return its result: a traced scalar, or a number if it is folded."""
+        """Record an operation; return the traced scalar or the number that is its result."""
         for a in args:
             if isinstance(a, Traced):
                 return self.record_folded(op, args)
@@ -107,7 +107,7 @@ class Graph:
         return self.node(op, args)
 
     def copy(self, op: str, *args: Any) -> Any:
-        """Record a node of another graph, inputs and symbols too, with operands of this graph."""
+        """Record a node of another graph, even an input or symbol, with operands of this graph."""
         if op in ("input", "symbol"):
             return self.node(op, args)
         return self.record(op, *args)
@@ -138,7 +138,7 @@ def _rank(a: Any) -> int:
 
 
 def _operator(op: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    """The methods of Traced that record `op`: with the scalar on the left, and on the right."""
+    """The two methods of Traced that record `op`, with the scalar on the left and on the right."""
 
     def left(self: "Traced", other: Any) -> Any:
         if isinstance(other, SCALARS):
@@ -190,7 +190,7 @@ class Traced(NumPyRecorder):
 
     @property
     def is_constant(self) -> bool:
-        """Whether the scalar is computed from constants alone, and its operation not counted."""
+        """Whether the scalar is computed from constants alone, so that it is not counted."""
         return self.graph.constant[self.index]
 
     def __repr__(self) -> str:

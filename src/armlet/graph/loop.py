@@ -1,4 +1,4 @@
-"""A loop around a program, and its derivatives, which are loops as well."""
+"""A loop around a program; the derivatives of a loop are loops as well."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,8 +21,8 @@ class Loop:
     carried: Mapping[int, str] = field(default_factory=dict)
     """The input that an output becomes in the next step, by the index of the output."""
     recorded: Sequence[int] = ()
-    """The indices of outputs that are recorded. A call says how many steps a row stands for; a row
-    has the value after the last of them. Other outputs are returned after the last step alone."""
+    """The indices of outputs that are recorded. A call says how many steps make a row, and the
+    row has the value after the last one. Other outputs are returned after the last step alone."""
     period: int | None = None
     """The number of rows of records, and of inputs that change with every step; later steps start
     again at the first row. By default there is a row for every step."""
@@ -31,10 +31,10 @@ class Loop:
     A short body that runs often stays in the instruction cache of the processor."""
 
     def jvp(self, names: Collection[str]) -> "Loop":
-        """The loop that also carries tangents, from those of the starts and of the inputs `names`.
+        """The loop that also carries tangents, given those of the starts and of the inputs `names`.
 
-        Its body has one more input for each of these inputs x, called "tangent_x"; its outputs are
-        those of this loop, followed by their tangents in the same order.
+        For each input x, carried or in `names`, its body has one more input, "tangent_x".
+        Its outputs are those of this loop, followed by their tangents in the same order.
         """
         outputs, inputs = self.body.outputs, self.body.inputs
         active = [inputs[name] for name in (*self.carried.values(), *names)]
@@ -51,12 +51,12 @@ class Loop:
     def vjp(self, names: Collection[str]) -> "Loop":
         """The loop that runs backwards and pulls cotangents of carried values back to the start.
 
-        Its steps take the arguments of the steps of this loop in reverse order, among them the
-        carried inputs. For each carried input x it carries "cotangent_x", which at the end is the
-        derivative by the start. Its further outputs are the derivatives by the inputs `names`,
-        in this order: recorded for inputs that change with the steps, and for any other input x
-        carried as the sum "sum_x". Inputs of this loop that no derivative depends on are left out.
-        This loop must not have stages.
+        Each of its steps takes the arguments of a step of this loop, also the carried inputs; the
+        last step comes first. For each carried input x it carries "cotangent_x", which at the end
+        is the derivative by the start. Its further outputs are the derivatives by the inputs
+        `names`, in this order. Those by inputs that change with the steps are recorded; that by any
+        other input x is carried as the sum "sum_x". Inputs of this loop that no derivative depends
+        on are left out. This loop must not have stages.
         """
         inputs, carried = self.body.inputs, [*self.carried.values()]
         wanted = [inputs[name] for name in (*carried, *names)]

@@ -31,7 +31,7 @@ class Program:
     outputs : tuple of arrays
         The results, arrays of traced scalars and numbers.
     single : bool
-        Whether its only output is returned bare, not in a tuple.
+        Whether the only output is returned bare, not in a tuple.
     names : tuple of str, optional
         The names of the outputs, which are then returned in a named tuple.
     """
@@ -91,7 +91,7 @@ class Program:
         Returns
         -------
         Program
-            It has the same inputs; the shape of the input is appended to that of each output.
+            The inputs stay the same; the shape of input `wrt` is appended to that of each output.
 
         Examples
         --------
@@ -224,9 +224,9 @@ class Program:
         """The program as text to read: one assignment to a named variable per line.
 
         A line is one operation or one sum of products. Sines, cosines and sums of angles are named
-        s2, c23 and q23, results after their quantity and constants after their symbol. Of the other
-        variables, k1, k2, … are computed from constants alone and not counted, and t1, t2, … are
-        counted. The counted lines have exactly the operations that `count` counts.
+        s2, c23 and q23, results after their quantity and constants after their symbol. Other
+        variables are k1, k2, …, which depend on constants alone and are not counted, and t1, t2, …,
+        which are counted. The counted lines have exactly the operations that `count` counts.
 
         Examples
         --------
@@ -389,7 +389,7 @@ def trace_function(
 
 
 def replacement(value: Mapping[int, Any], x: Any) -> Any:
-    """The new value of an operand: `value` at the index of its node, or the same number."""
+    """The new value of operand `x`: `value[x.index]`, or `x` itself if it is a number."""
     return value[x.index] if isinstance(x, Traced) else x
 
 
@@ -407,7 +407,7 @@ def with_values(old: Program, value: Mapping[int, Any]) -> Program:
 def with_tangents(
     old: Program, active: Iterable[Input]
 ) -> tuple[list[Input], list[Any], list[Any]]:
-    """Add a tangent for each active input; return these, the output entries and their tangents."""
+    """Add a tangent per active input; return the new inputs, output entries and output tangents."""
     graph, flat = old.copy()
     active = list(active)
     tangents = prefixed_inputs(old.inputs, "tangent", active)

@@ -20,8 +20,8 @@ Names = tuple[str, ...]
 class Input(NamedTuple):
     """An argument: its name, its shape in one state, and the rate at which it changes.
 
-    An input of rate "state" has a value for every state. An input of rate "once" has one value
-    per call, or also one for every state. A loop that runs from many starts at the same time has
+    An input of rate "state" has a value for every state. A call passes an input of rate "once"
+    with one value, or with one for every state. A loop that runs from many starts together has
     three more rates: "step" is a value per step, the same for all runs; "run" is a value per run,
     the same in all steps; "stage" is a value per stage of a step, the same in all steps.
     """
@@ -123,7 +123,7 @@ def named_result(names: Names, results: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def return_value(results: Sequence[Any], single: bool, names: Names | None) -> Any:
-    """What a function returns: the single result bare, else a tuple or a named tuple."""
+    """The value that a function returns: one result bare, else a tuple or a named tuple."""
     if single:
         return results[0]
     return tuple(results) if names is None else named_result(names, results)

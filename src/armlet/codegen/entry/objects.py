@@ -1,4 +1,4 @@
-"""Python objects in LLVM IR: arrays in memory, functions of CPython and NumPy, and short forms.
+"""Python objects in LLVM IR: arrays, functions of CPython and NumPy, and short forms of these.
 
 `templates/objects.ll` has the functions that all entries of a dtype share.
 """
@@ -22,19 +22,19 @@ ARRAY = {
 }
 """The fields of a NumPy array, the same since NumPy 1.7; every object has the first two."""
 ALIGNED, READABLE, WRITEABLE, OWNED = 0x100, 0x101, 0x501, 0x505
-"""Flags of arrays, each with those before: aligned, C-contiguous, writeable, owner of memory."""
+"""Flags of arrays, each with all before it: aligned, C-contiguous, writeable, owner of memory."""
 SPARES = 2
 """The number of results held for reuse, so that one is free while a variable holds the other."""
 
 PLACES = ("FALLBACK", "NAMES", "OTHERS", "SPARE_RESULTS", "OUT_NAME", "RESULTS")
 """The items of the tuple that is `%self` of an entry, in this order.
 
-The Python function for calls that the entry does not take; the names of the arguments in the order
-of `@arrange`; the functions by option; results to reuse; the tuple ("out",); and the class in which
-several results are returned, `tuple` or a subclass without attributes of its own.
+They are the Python function for calls that the entry does not take; the names of arguments in the
+order of `@arrange`; the functions by option; results to reuse; the tuple ("out",); and the class in
+which several results are returned, `tuple` or a subclass without attributes of its own.
 """
 SLOT = 16
-"""The offset of that tuple in a callable object, in bytes."""
+"""The offset of the tuple `%self` in a callable object, in bytes."""
 NUMBERS = {
     "ALIGNED": ALIGNED,
     "READABLE": READABLE,
@@ -53,7 +53,7 @@ WORDS = {
 
 IR = read_blocks("objects.ll")
 FUNCTIONS = IR["functions"]()
-"""The text of the functions that all entries of a dtype share, with its short forms."""
+"""The text of the functions that all entries of a dtype share, its short forms not expanded."""
 DEFINITION = re.compile(r"^define (\w+ @(\w+)\([^)]*\))", re.MULTILINE)
 SHARED = {name: f"declare {head}" for head, name in DEFINITION.findall(FUNCTIONS)}
 """The declarations of the shared functions, by name."""
@@ -61,7 +61,7 @@ FIELD = re.compile(r"(%[\w.]+) = field (\w+) of (%[\w.]+)")
 
 
 def shared_functions(dtype: str) -> str:
-    """The text of the module of the functions that all entries of a dtype share."""
+    """The text of a module with the functions that all entries of a dtype share."""
     return module_text([FUNCTIONS], dtype)
 
 

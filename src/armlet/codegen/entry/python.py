@@ -101,7 +101,7 @@ def _batch_shape(name: str, shape: Shape) -> str:
 
 
 def _rows_copied(shape: Shape) -> int:
-    """The largest number of vectors that are copied; 0 for other arrays and long vectors."""
+    """The largest number of rows of an input that are copied; 0 unless it is a short vector."""
     if len(shape) != 1 or shape[0] > COPIED:
         return 0
     return min(FEW, COPIED // max(1, shape[0]))

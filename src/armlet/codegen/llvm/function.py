@@ -1,7 +1,7 @@
 """Programs as LLVM IR: scalar code for one state, one state per vector lane for batches.
 
-Sines and cosines that are possible at the same time are computed together: the lanes of a vector
-are different angles for one state, and different states in a batch.
+Sines and cosines whose angles are known at the same time are computed together. The lanes of a
+vector are different angles of one state or, in a batch, one angle of different states.
 """
 
 import re
@@ -61,7 +61,7 @@ UNFUSED = {
 LIBRARY = {"exp": 1, "log": 1, "tanh": 1, "atan2": 2, "pow": 2}
 """The functions of the C library, called lane by lane, and the number of their operands."""
 LONG, BLOCK = 8000, 200
-"""The most lines of a function that is not cut into blocks, and of a block of a longer one."""
+"""The most lines of a function that is not cut into blocks, and of a block of a longer function."""
 PREDECESSOR = re.compile(r"%([\w.]+) \]")
 """A pattern for the block that a value of a phi node comes from."""
 Loaded = dict[tuple[str, int], str]
@@ -115,7 +115,7 @@ class Body:
             "zero": self.number(0.0),
         }
         self.table = TABLE if self.target.fuses else TABLE | UNFUSED
-        """How each operation is written for these lanes."""
+        """The text of each operation for these lanes."""
         for word, text in words.items():
             self.table = {op: x.replace(f"{{{word}}}", text) for op, x in self.table.items()}
 
@@ -365,7 +365,7 @@ def module(target: Target, *texts: str) -> str:
 
 
 class Texts(Sequence[str]):
-    """A sequence of texts, each printed when it is indexed, by any thread."""
+    """A sequence of texts, each printed when it is indexed, in any thread."""
 
     def __init__(self, printers: Iterable[Callable[[], str]]) -> None:
         self.printers = list(printers)

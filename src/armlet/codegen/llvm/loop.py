@@ -142,7 +142,7 @@ class _Text:
         return load_entries(x, f"{pointer}.run", name, self.F, self.lines)
 
     def _of_all(self, pointer: str, name: str, x: Input) -> Loaded:
-        """Load the entries of an input that is the same for all runs into every lane."""
+        """Load into every lane the entries of an input that is the same for all runs."""
         loaded = load_entries(x, pointer, name, self.F, self.lines)
         if self.lanes == 1:
             return loaded
@@ -153,7 +153,7 @@ class _Text:
         return loaded
 
     def _move(self, pointer: str, moved: str, number: str, size: str) -> None:
-        """Set %`moved` to %`pointer` plus `number` arrays of `size` entries."""
+        """Set %`moved` to %`pointer` advanced by `number` arrays of `size` entries each."""
         self.lines += [
             f"%{moved}.at = mul i64 {number}, {size}",
             f"%{moved} = getelementptr {self.F}, ptr %{pointer}, i64 %{moved}.at",

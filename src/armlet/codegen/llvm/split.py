@@ -33,7 +33,7 @@ OPERATIONS, ENTRIES = 4000, 500
 """The most operations, and entries of arguments and results, of a program that is not split: more
 than a seven-joint arm needs."""
 SIZE, ANGLES = 300, 8
-"""The number of operations at which a chunk ends, and of angles taken together within it."""
+"""The number of operations at which a chunk ends, and the most angles of a run within it."""
 TOGETHER = 10
 """The number of chunks compiled together, which takes a fraction of a second."""
 ALIGNED = 64
@@ -73,7 +73,7 @@ def is_long(code: Lowered) -> bool:
 
 
 def chunks_of(code: Lowered, first: int, last: int) -> list[Chunk]:
-    """The operations from first to last in chunks, in their order."""
+    """The operations from `first` to before `last`, in their order, cut into chunks."""
     chunks: list[Chunk] = []
     size = SIZE
     for run in code.runs(first, last):
@@ -178,11 +178,11 @@ class _ChunkBody(Body):
 
 
 class _Functions:
-    """A span of operations as functions of chunks, whose arguments are pointers.
+    """A span of operations as functions, one for each chunk, whose arguments are pointers.
 
     `body` says where inputs lie and where results go. The last two arguments, %read and %written,
-    are both %memory, whose entries from `begin` on are used. Both are `noalias`, as no chunk loads
-    an entry that it stores: LLVM need not compare all loads with all stores.
+    are both %memory, whose entries from `begin` on are used. They may be `noalias`, since no chunk
+    loads an entry that it stores: LLVM need not compare all loads with all stores.
     """
 
     def __init__(

@@ -41,8 +41,8 @@ def store_columns(
 ) -> None:
     """Write columns, one vector each, to the rows from %i on, which are contiguous.
 
-    As many rows as lanes are as many full vectors as columns: each of these vectors is shuffled
-    together from the rows that it overlaps.
+    The rows, one per lane, fill one vector per column; each of these vectors is shuffled together
+    from the rows that it overlaps.
     """
     V = vector_type(element, lanes)
     size = len(columns)
@@ -103,7 +103,7 @@ def _row_pointers(
 
 
 def _transpose(rows: list[str], name: str, V: str, lanes: int, lines: list[str]) -> list[str]:
-    """The columns of as many rows as lanes, by a butterfly of shuffles."""
+    """The columns of `rows`, which are one per lane, by a butterfly of shuffles."""
     step = 1
     while step < lanes:
         low = [k if not k & step else lanes + k - step for k in range(lanes)]

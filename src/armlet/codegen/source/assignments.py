@@ -223,7 +223,7 @@ class _Names:
         self.taken = set(RESERVED.split())
         self.of: dict[int, str] = {}
         self.joints: dict[str, tuple[int, ...]] = {}
-        """The joints whose angles are added up in a variable."""
+        """The joints whose angles a variable adds up, by the name of the variable."""
         self.count = {"k": 0, "t": 0}
         self.many = max((x.size for x in program.inputs.values()), default=0) > 9
         self.arguments = {name: self.free(name) for name in program.inputs}
@@ -279,7 +279,7 @@ class _Names:
         return self.of[i]
 
     def _descriptive(self, op: str, operands: list[Operand]) -> str | None:
-        """A descriptive name or None: s2, c23 and q23; sin_alpha1 for other angles."""
+        """A descriptive name, or None: s2, c23 or q23 of joints, sin_alpha1 of another angle."""
         if op in ("sin", "cos"):
             angle = str(operands[0])
             joints = self.joints.get(angle)

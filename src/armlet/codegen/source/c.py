@@ -55,7 +55,7 @@ FUSED = {
 LIBRARY = ("abs", "exp", "log", "tanh", "atan2", "pow", "floor")
 """The functions of the C library besides sines, cosines and roots."""
 OWN_SINES = {name: f"armlet_{name}{{f}}({{0}})" for name in TRIGONOMETRY}
-"""The expressions of sines and cosines by armlet's functions, which are printed as well."""
+"""Sines and cosines as calls of armlet's functions, which are printed as well."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Language:
 
 DTYPES = {"float64": "double", "float32": "float"}
 SINES = {"sin": "sine", "cos": "cosine"}
-"""The results of armlet_sincos."""
+"""The names of the results of armlet_sincos."""
 LANGUAGES = {
     "c": Language("#include <math.h>\n"),
     "cpp": Language(

@@ -46,7 +46,7 @@ PLAIN = {
         for op in ("min", "max", "less", "less_equal", "equal", "atan2", "pow")
     },
 }
-"""How each operation is written in a listing and, with few exceptions, in every language."""
+"""The text of each operation in a listing and, with few exceptions, in every language."""
 PYTHON = PLAIN | {
     "min": "minimum({0}, {1})",
     "max": "maximum({0}, {1})",
@@ -90,7 +90,7 @@ LATEX = {
     **{op: rf"\{op}({{0}})" for op in ("sin", "cos", "exp", "log", "tanh")},
     **{op: rf"\{op}({{0}}, {{1}})" for op in ("min", "max")},
 }
-"""How each operation is written in LaTeX; a comparison, 1 or 0, is in Iverson brackets."""
+"""The text of each operation in LaTeX; a comparison, 1 or 0, is in Iverson brackets."""
 NUMPY = re.compile(
     r"\b(arctan2|cos|exp|float_power|floor|log|maximum|minimum|sign|sin|sqrt|tanh|where)\("
 )
@@ -209,14 +209,14 @@ class ArrayNotation(NamedTuple):
     """How an array is written in a language that stores arrays column by column."""
 
     vector: str
-    """What separates the entries of a vector."""
+    """The separator of the entries of a vector."""
     row: str
-    """What separates the entries of a row of a matrix."""
+    """The separator of the entries of a row of a matrix."""
     rows: str
-    """What separates the rows."""
+    """The separator of the rows."""
     matrix: str
     other: str
-    """An array of more axes, from its flat entries, sizes and the order of its axes."""
+    """The template of an array of more axes, with its flat entries, sizes and order of axes."""
 
     def write(self, result: Result) -> str:
         """A result as an array, or as a scalar."""

@@ -1,4 +1,4 @@
-"""The templates of generated files and of LLVM IR, with words to fill in after an @ or a $."""
+"""The templates of generated files and of LLVM IR, where @ or $ marks a word to fill in."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -73,7 +73,7 @@ def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
 
 
 def terms_of(sign: int, x: Any, nested: Collection[int], is_root: bool = False) -> Iterator[Term]:
-    """The terms of a sum with its nested sums, or factors of a product; else the scalar itself."""
+    """Yield the terms of a sum or the factors of a product, also nested ones; else `x` itself."""
     if isinstance(x, Traced) and (is_root or x.index in nested):
         yield from terms_of(sign, x.args[0], nested)
         yield from terms_of(-sign if x.op == "sub" else sign, x.args[1], nested)
@@ -82,7 +82,7 @@ def terms_of(sign: int, x: Any, nested: Collection[int], is_root: bool = False) 
 
 
 def is_open(x: Traced, is_term: bool) -> bool:
-    """Whether a scalar that a term shares with others may be an operand of `x`."""
+    """Whether a scalar that terms share is also looked for among the operands of `x`."""
     return x.op in ("mul", "sin", "cos") or (is_term and x.op in SUMS)
 
 
@@ -107,7 +107,7 @@ def _key(x: Any, names: dict[str, tuple[bool, int]]) -> Any:
 
 
 def may_be(pattern: Traced, x: Any) -> bool:
-    """Whether a scalar may match a pattern, by a quick look at it and its operands."""
+    """Whether `x` may match a pattern, by a quick look at `x` and its operands."""
     op, args = pattern.graph.nodes[pattern.index]
     if op == "input":
         return args[0] not in CONSTANTS or is_constant(x)
@@ -150,7 +150,7 @@ def matches(pattern: Any, x: Any, bound: Bound) -> Iterator[Match]:
 
 
 def all_match(patterns: tuple[Any, ...], args: tuple[Any, ...], bound: Bound) -> Iterator[Match]:
-    """All ways in which each scalar matches its pattern, where a letter has one value in all."""
+    """All ways in which `args` match `patterns`, each letter with the same value in all of them."""
     if not patterns:
         yield bound, ()
         return
@@ -176,7 +176,7 @@ def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
 
 
 def nested_terms(old: Program, family: Mapping[str, str]) -> set[int]:
-    """The nodes whose only use is as an operand in the same `family`: nested sums or products."""
+    """The nodes whose only user is of the same `family`: nested sums and products."""
     uses, users = uses_of(old)
     size: dict[int, int] = {}
     nested: set[int] = set()
@@ -291,7 +291,7 @@ class Rewriting:
         return None
 
     def _factors(self, x: Any, depth: int = DEPTH) -> frozenset[Any]:
-        """The scalars inside a term, down to `depth`: terms that match a sharing rule share one."""
+        """The scalars in a term, down to `depth`; terms that match a sharing rule share one."""
         if is_constant(x):
             return frozenset((x,))
         factors = self.factors.get((x.index, depth))

@@ -18,7 +18,7 @@ WORTHWHILE = 0.01
 """The fraction of the cost that a round of all passes must save for another round to follow."""
 
 FAMILY = {"add": "sum", "sub": "sum", "mul": "product"}
-"""The operations whose terms and factors may be taken in any order."""
+"""The family of each operation whose terms or factors may be taken in any order."""
 
 Gains = list[tuple[str, Count]]
 """The passes that saved operations, each with the count after it."""
@@ -32,7 +32,7 @@ def simplify(
 ) -> tuple[Program, Gains]:
     """Rewrite a program with fewer operations; also return the counts after successful passes.
 
-    The passes are tried in the order `order`; `enough` is called before each, and true ends them.
+    The passes are tried in the order `order`, until `enough()`, called before each, is true.
     """
     steps: dict[str, Callable[[Program], Program]] = {
         name: partial(rewrite, identities=PASSES[name], weight=weight) for name in PASSES
@@ -55,8 +55,8 @@ def simplify(
 def order_eagerly(old: Program) -> Program:
     """Move each operation right after the last of its operands.
 
-    Rewriting leaves sums where their last term was used, which keeps so many values alive that a
-    machine runs out of registers.
+    Rewriting leaves sums where their last term was used, which keeps more values alive than a
+    machine has registers.
     """
     waits_for = {i: {a.index for a in args if isinstance(a, Traced)} for i, _, args in old.nodes}
     users: dict[int, list[int]] = {}
@@ -82,7 +82,7 @@ def order_eagerly(old: Program) -> Program:
 
 
 def share_terms(old: Program) -> Program:
-    """Compute pairs of terms that several sums share once, and likewise factors of products.
+    """Compute once each pair of terms that several sums share, and likewise factors of products.
 
     A sum of several terms can be added up in any order. Two terms that several sums have in common,
     up to sign, are added up first in all of them; likewise for products.

@@ -92,7 +92,7 @@ class TracedArray(NumPyRecorder, np.ndarray):
         super().__setitem__(index, value)
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
-        """A copy for floats; entries are truncated for integers, and become 1 or 0 for bool."""
+        """A copy, with entries truncated if `dtype` is an integer, and 1 or 0 if it is bool."""
         kind = np.dtype(dtype).kind
         if kind not in "fiub":
             return super().astype(dtype, *args, **options)

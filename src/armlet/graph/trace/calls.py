@@ -15,7 +15,7 @@ class Call(NamedTuple):
     """A call, with its arguments as arrays of traced scalars and numbers."""
 
     callee: Any
-    """What is called, an object that the graph does not look at."""
+    """The object that is called; the graph does not look at it."""
     args: tuple[Array, ...]
     """The arguments, in the order of the inputs of any program that computes the call."""
 

@@ -63,7 +63,7 @@ CURES = {
     }.items()
     for name in names.split()
 }
-"""What to use instead of each NumPy function that cannot be traced."""
+"""The advice for each NumPy function that cannot be traced."""
 
 
 def place() -> str:
