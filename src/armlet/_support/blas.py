@@ -1,7 +1,7 @@
 """One thread for BLAS: identification multiplies and factorises many small matrices.
 
 The threads of OpenBLAS busy-wait for one another. With two threads on cores that have other work,
-`excite` took up to a hundred times as long as with one: `benchmarks/excitation.py --threads`.
+`excite` took up to a hundred times as long as with one (`benchmarks/excitation.py --threads`).
 """
 
 from contextlib import ContextDecorator

@@ -59,9 +59,9 @@ def check_folder(path: Path) -> None:
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a binary file that replaces `path` when the block ends without an error.
 
-    Until then an existing file stays as it is. Permissions are kept, and a link stays a link to
-    the replaced file. Special files (/dev/stdout, a pipe) and files in a read-only folder are
-    written in place.
+    Until then an existing file stays as it is. Its permissions are kept. If `path` is a symbolic
+    link, the link stays and its target is replaced. Special files (/dev/stdout, a pipe) and files
+    in a read-only folder are written in place.
     """
     path = expand_user(path)
     check_writable(path)

@@ -11,7 +11,7 @@ class cached_property(Generic[T]):  # noqa: N801  named as in functools
 
     In Python 3.11, the property of functools holds one lock for all objects: threads could compile
     only one at a time, and a process forked meanwhile would wait for the lock forever. Here several
-    threads may compute a value at once, and all return the value that is stored first.
+    threads may compute the same value, and all return the one that is stored first.
     """
 
     def __init__(self, function: Callable[[Any], T]) -> None:

@@ -15,7 +15,7 @@ EXTRAS = {
     "rosbags": "armlet[ros]",
     "trimesh": "armlet[view]",
 }
-"""What pip must install for a package, where it is not the package of the same name."""
+"""What pip must install for these packages; for others, the package itself."""
 
 
 def require(module: str) -> Any:

@@ -28,7 +28,7 @@ from armlet.errors import ArmletError, DataError, listing, quote
 UNNAMED = ""
 """The name of an array that has no name in its file."""
 METADATA = "metadata"
-"""The name of the array in a NumPy archive that holds the metadata as JSON."""
+"""The name of the array that holds the metadata, as JSON, in a NumPy archive."""
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -40,7 +40,7 @@ class Table:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """The metadata that `write_npz` or `write_parquet` stored with the arrays."""
     repeats: dict[str, str] = field(default_factory=dict)
-    """Columns renamed since an earlier column has the same name: original names by new names."""
+    """The original names, by new name, of columns renamed since their name is repeated."""
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     is_ended: bool = True
@@ -61,7 +61,7 @@ class Table:
 
 
 def read(path: Path, endings: Sequence[str] | None = None) -> Table:
-    """Read the table in a file whose name ends in one of `endings` (by default, of `READERS`)."""
+    """Read the table in a file; its name must end in one of `endings`, by default of `READERS`."""
     expected = READERS if endings is None else endings
     reader = READERS.get(path.suffix.lower())
     if reader is None or path.suffix.lower() not in expected:
@@ -91,7 +91,7 @@ def readable(path: Path) -> Iterator[None]:
 def read_text(path: Path) -> Table:
     """Read the columns of a text file, with or without a line of names.
 
-    The encoding is UTF-8, or else Latin-1, since units may be ° and µ.
+    A file that is not valid UTF-8 is read as Latin-1, since units may be ° and µ.
     """
     try:
         return _read_text(path, "utf-8-sig")
@@ -257,7 +257,7 @@ def read_npz(path: Path) -> Table:
 def write_npz(
     path: str | Path, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
 ) -> None:
-    """Write arrays of any shape and metadata as a NumPy archive."""
+    """Write metadata and arrays of any shape as a NumPy archive."""
     content: dict[str, Any] = {**arrays, METADATA: np.array(json.dumps(metadata))}
     with replacing(path) as file:
         np.savez_compressed(file, **content)

@@ -27,7 +27,7 @@ BOUNDS: dict[str, tuple[Callable[[Any, float], Any], str]] = {
     "high": (operator.le, "{:g} or less"),
     "below": (operator.lt, "less than {:g}"),
 }
-"""The comparison that each bound makes, and its words in messages."""
+"""For each bound, its comparison and its words in messages."""
 Checked = TypeVar("Checked")
 
 

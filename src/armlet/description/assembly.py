@@ -222,7 +222,7 @@ def describe(robot: RobotModel) -> Description:
 
 
 def _link(robot: RobotModel, i: int, own: Pose) -> Link:
-    """Body i as a link in the file's frame, whose pose in the canonical frame is `own`."""
+    """Body `i` as a link in the file's frame; `own` is this frame's pose in the canonical one."""
     m, c, J = robot.m[i], robot.c[i].astype(float), robot.J[i].astype(float)
     if not m and np.any(c):
         raise ModelError(

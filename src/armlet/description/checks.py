@@ -20,7 +20,7 @@ JOINT_TYPES = (*MOVING, "fixed")
 WORLDS = ("world", "universe")
 """Names of the base in files that fix the robot to the world."""
 MIN_FLOATING_MASS, MIN_BRANCHES = 1.0, 4
-"""The least mass (kg) of a robot, and branches on its base, that suggest a floating base."""
+"""The least mass (kg) and number of branches that suggest a floating base."""
 UNSUPPORTED_JOINTS = {
     "floating": "six freedoms",
     "planar": "three freedoms",
@@ -222,7 +222,7 @@ def check_tips(robot: RobotModel, problems: Problems) -> None:
 def note_fixed_base(description: Description, robot: RobotModel, problems: Problems) -> None:
     """Note a base with mass that looks like the body of a robot on legs, wheels or rotors.
 
-    Light robots, such as hands, a base that is the world, and floating joints give no note.
+    There is no note for light robots (such as hands), a base that is the world, or floating joints.
     """
     kinds = {joint.kind for joint in description.joints}
     is_light = not robot.base_mass or robot.base_mass + sum(robot.m) < MIN_FLOATING_MASS

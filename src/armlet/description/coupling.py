@@ -42,7 +42,7 @@ def apply_mimic(
 ) -> tuple[Description, dict[str, float]]:
     """Return the description with or without its ties, and the values of the joints to lock.
 
-    "lock" locks each follower where it is when its leader is at its locked value, or else at 0.
+    "lock" also locks each follower, at the value that its leader's value gives (0 if not locked).
     """
     values = dict(lock)
     if one_of(mimic, "mimic", MIMIC, ModelError) == "couple":
@@ -69,7 +69,7 @@ def _value(name: str, description: Description, lock: Mapping[str, float]) -> fl
 
 
 def drop_lost_leaders(description: Description, problems: Problems) -> Description:
-    """Remove ties whose leader is missing; `strict` keeps them, and `resolve_ties` refuses them."""
+    """Remove ties whose leader is missing; if `strict`, leave them for `resolve_ties` to refuse."""
     names = {joint.name for joint in description.joints}
     lost = [tie for tie in description.ties if not tie.mutual and tie.leader not in names]
     if problems.strict or not lost:
@@ -176,7 +176,7 @@ def couplings(names: Sequence[str], followers: Mapping[str, Follower]) -> tuple[
 
 
 def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:
-    """The ties among `joints`; if a group's leader is not in `joints`, its first joint leads."""
+    """The ties among `joints`; the first follower replaces a leader that is not in `joints`."""
     ties, chosen = [], set(joints)
     groups: dict[int, list[int]] = defaultdict(list)
     for i in joints if robot.couplings else ():

@@ -48,7 +48,7 @@ class Link:
     where: str = ""
     """File and line, for messages: 'arm.urdf, line 12'."""
     as_published: bool = False
-    """Whether the inertia is as the source publishes it: a doubtful one then gives no warning."""
+    """Whether the source publishes this inertia; if so, no warning is given if it is doubtful."""
     compensation: Compensation = field(default_factory=Compensation)
     """Mass and first moment of the part whose weight is compensated, in the link's frame."""
     solids: tuple[Solid, ...] = ()
@@ -120,7 +120,7 @@ class Description:
     ties: tuple[Tie, ...] = ()
     not_modelled: tuple[PassiveForce, ...] = ()
     keyframes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """For each keyframe, by name, the joint positions by joint name."""
+    """The joint positions, by name of the keyframe and name of the joint."""
     folder: str = ""
-    """The folder of the file, in which the viewer looks for its meshes."""
+    """The folder of the file, where the viewer looks for meshes."""
     notes: tuple[str, ...] = ()

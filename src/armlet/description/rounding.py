@@ -19,7 +19,7 @@ ANGLES = ("gamma", "alpha", "beta", "theta")
 NEAR = 1e-5
 """The largest distance of a rounded angle from a multiple of a quarter turn (rad)."""
 DECIMALS = range(2, 10)
-"""The numbers of decimals at which a rounded angle may be off by more than `NEAR`: 3.142."""
+"""Quarter turns rounded to 2 to 9 decimals count even if off by more than `NEAR`: 3.142."""
 SAME = 1e-13
 """The largest rounding error in the conversion to canonical frames (rad)."""
 
@@ -80,7 +80,7 @@ def _rounding(angle: float) -> float:
 
 
 def _away_if_rounded(angle: float) -> float:
-    """The distance of a rounded angle from its multiple of a quarter turn; 0 for other angles."""
+    """The distance of a rounded angle from the nearest quarter turn; 0 for other angles."""
     k = round(angle / QUARTER)
     away = abs(angle - k * QUARTER)
     written = any(abs(angle - round(k * QUARTER, digits)) <= SAME for digits in DECIMALS)

@@ -24,7 +24,7 @@ from armlet.scalar import Scalar, Symbol, Vector, is_zero
 EARTH = (0.0, 0.0, -9.81)
 JOINT_LETTERS = {"R": "revolute", "P": "prismatic"}
 FROM_USER = 3
-"""The `stacklevel` in `from_dh` of warnings that point to the user's call of `Robot.from_dh`."""
+"""The `stacklevel` with which warnings in `from_dh` show the user's call of `Robot.from_dh`."""
 NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
 NUMBERS = {"pi", "inf", "infinity", "nan"}
 """Words that mean a number, and so cannot name a constant."""
@@ -233,7 +233,7 @@ def _row(row: Any, subject: str) -> DHRow:
 
 
 def _parameters(body: Any, label: str) -> list[Scalar]:
-    """The ten parameters of a body: `body` has them, or mass, centre of mass and inertia."""
+    """The ten parameters of a body, given as such or by mass, centre of mass and inertia."""
     subject = f"the inertia of {label}"
     if len(body) == 10:
         return _scalars(body, 10, subject, f"ten numbers or names, {' '.join(PHI)}")
@@ -273,7 +273,7 @@ def _scalars(values: Any, n: int, subject: str, wanted: str) -> list[Scalar]:
 
 
 def general_arm(joints: str) -> RobotModel:
-    """The general serial manipulator of operation counts in papers: all constants are symbols."""
+    """The general serial arm, for which papers count operations; its constants are symbols."""
     if not re.fullmatch("[RP]+", str(joints)):
         raise ModelError(f"joints is {quote(joints)}: expected letters R and P, such as 'RRPRRR'")
     numbered = [(i + 1, letter) for i, letter in enumerate(joints)]

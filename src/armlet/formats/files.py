@@ -1,4 +1,4 @@
-"""Reading of the files of a robot, from the folders that are allowed."""
+"""Reading of a robot's files, from allowed folders only."""
 
 import os
 import re
@@ -97,7 +97,7 @@ class Folders:
         return file
 
     def read(self, path: Path, kind: str, most: int, subject: str) -> bytes:
-        """Read a file of at most `most` bytes, and of no more than is left for its kind."""
+        """Read a file; refuse more than `most` bytes, and more than is left for its kind."""
         most = min(most, self.left[kind])
         try:
             with path.open("rb") as file:

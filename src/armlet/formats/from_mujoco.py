@@ -51,8 +51,8 @@ NOT_MODELLED = (
     ("tendon_dampingpoly", ALONG, "a force along it", DAMPER),
     ("tendon_frictionloss", ALONG, "a force along it", FRICTIONLOSS),
 )
-"""Passive forces that armlet does not model: the array of the model, the names of all such forces
-and of one force in messages, and the flag that disables them."""
+"""Passive forces that armlet does not model. Each has the array of the model, its words in messages
+(in the plural and in the singular), and the flag that disables it."""
 Places = Mapping[tuple[str, str], str]
 """The file and line of bodies, joints, equalities, tendons and actuators, by kind and name."""
 Shapes = Mapping[int, Mesh | None]
@@ -121,9 +121,9 @@ class _Reader:
         return int(self.model.opt.disableflags) & flags == flags
 
     def _free_bodies_beside(self) -> set[int]:
-        """The bodies on free joints beside a robot, and all bodies that they carry; adds a note.
+        """The bodies of trees on free joints beside the robot; adds a note that names the trees.
 
-        If all trees have a free joint, those with further joints are the robot, or all if none has.
+        If all trees have a free joint, the robot is those with further joints, or else all trees.
         """
         model = self.model
         roots = model.body_rootid[model.jnt_bodyid]
@@ -144,7 +144,7 @@ class _Reader:
         return [(i, name) for i, name in enumerate(self.bodies) if i not in self.left_out]
 
     def tree(self) -> tuple[list[Link], list[Connection]]:
-        """Links and joints: of bodies and sites, with massless links between joints of one body."""
+        """Links (bodies and sites) and joints, with massless links between joints of one body."""
         model, links, joints = self.model, list[Link](), list[Connection]()
         taken = set(self.bodies)
         for i, name in self._robot_bodies():
@@ -174,7 +174,7 @@ class _Reader:
         return range(first, first + self.model.body_jntnum[i])
 
     def _joint(self, k: int) -> Connection:
-        """A joint without names of links; its pose is the displacement from qpos0 to q = 0."""
+        """Joint `k`, its links not yet named; its pose is the displacement from qpos0 to q = 0."""
         model, dof, name = self.model, self.model.jnt_dofadr[k], self.joints[k]
         kind = JOINT_KINDS[model.jnt_type[k]]
         body = self.where("body", self.bodies[model.jnt_bodyid[k]])
@@ -215,7 +215,7 @@ class _Reader:
         return replace(link, compensation=Compensation(lifted, lifted * at.r))
 
     def _actuated_compensation(self, i: int) -> list[bool]:
-        """Whether actuators compensate gravity, for each one-coordinate joint from body to base."""
+        """For each one-coordinate joint from body to base, whether actuators compensate gravity."""
         model, actuated = self.model, []
         while i:
             own = [k for k in self._joints_of(i) if model.jnt_type[k] >= PRISMATIC]
@@ -244,7 +244,7 @@ class _Reader:
         return tuple(drawn), tuple(solids)
 
     def tool(self) -> str | None:
-        """The name of the only moving body without children, or of its site if it has just one."""
+        """The name of the only moving tip (of its site if it has exactly one), or None."""
         model = self.model
         inner = self.left_out.union(model.body_parentid.tolist())
         tips = [i for i in np.flatnonzero(model.body_weldid).tolist() if i not in inner]
@@ -338,7 +338,7 @@ class _Reader:
         return {int(bodies[x]) for x in objects}
 
     def _refuse_loop(self, bodies: set[int], said: str, where: str) -> None:
-        """Refuse a constraint that closes a loop; leave out one to a mocap body, with a note."""
+        """Refuse a constraint that closes a loop; one to a mocap body is left out with a note."""
         if any(self.model.body_mocapid[i] >= 0 for i in bodies):
             held = "it holds the robot to a mocap body, which is moved from outside"
             self.problems.note(f"{where}: {said} is left out: {held}")
@@ -391,7 +391,7 @@ class _Reader:
                 yield PassiveForce("gravity compensation of links", quote(name), said, where)
 
     def _exempt_rows(self, array: str) -> Container[int]:
-        """The rows of an array that are modelled, or that are of bodies in `left_out`."""
+        """The rows of an array to skip: they are modelled, or belong to bodies in `left_out`."""
         if array == "actuator_damping":
             return self.on_joints
         bodies = {"jnt": self.model.jnt_bodyid, "dof": self.model.dof_bodyid}.get(array[:3], [])

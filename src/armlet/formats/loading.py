@@ -38,7 +38,7 @@ from armlet.robot import TOLERANCE, RobotModel
 
 ENDINGS = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".mjcf", ".toml")
 FROM_USER = 5
-"""The `stacklevel` in `_finish` of warnings that point to the user's call of `armlet.load`."""
+"""The `stacklevel` with which warnings in `_finish` show the user's call of `armlet.load`."""
 
 Keywords = ParamSpec("Keywords")
 Source = TypeVar("Source")
@@ -175,7 +175,7 @@ def lock(robot: RobotModel, values: Mapping[str, float]) -> RobotModel:
 
 
 def subchain(robot: RobotModel, tip: str) -> RobotModel:
-    """Return the serial arm from the base to the frame `tip`, its tool, without other branches."""
+    """Return the serial arm from the base to the frame `tip`, which becomes its tool."""
     path, whole = robot.path(robot.frame(tip).body), describe(robot)
     names = {robot.base_link, *(robot.links[i] for i in path)}
     names |= {name for name, frame in robot.frames.items() if frame.body in path}

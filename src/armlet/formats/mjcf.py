@@ -24,7 +24,7 @@ OLDEST = 4
 MAX_ELEMENTS = 20_000
 """The most elements of a model, copies included: MuJoCo's time grows with their square."""
 LONG_NAME = 100
-"""The number of characters, added to the names of copies, that counts as one element."""
+"""Copies have longer names: this number of further characters counts as one element."""
 MAX_NESTED = 20
 SOFT = ("composite", "flexcomp", "flex")
 NAMING = ("contact", "tendon", "equality", "actuator", "sensor")
@@ -35,7 +35,7 @@ SPHERE, HFIELD, MESH, SDF = 2, 1, 7, 8
 NEVER, ALWAYS = 0, 1
 """Values of inertiafromgeom; for any other value, geoms count if a body has no inertia."""
 MEMORY, MEMORY_PER_JOINT = 2**20, 1000
-"""Bytes that suffice to compile a model; the number in a file, which may be huge, is not used."""
+"""Bytes that suffice for a model, and for each joint; a file's own number may be huge."""
 CURE = 'add the file, give the body an <inertial>, or the geom mass="0"'
 
 
@@ -83,7 +83,7 @@ class _Files:
         self.path, self.folders = path, folders
         self.read = [path]
         self.naming = 0
-        """The number of elements in `NAMING` sections, which copies of bodies may copy too."""
+        """The number of elements in `NAMING` sections; copies of a body may copy these too."""
         self.places: dict[tuple[str, str], str] = {}
         """The file and line of elements, by tag or section and name."""
         self.models: dict[tuple[Path, str], Path] = {}
@@ -181,7 +181,7 @@ class _Meshes:
         self.geoms: list[tuple[Any, Mesh | None]] = []
         """The geoms with a mesh or height field, each with the mesh to draw, or None."""
         self.missing: list[tuple[Any, Any, str]] = []
-        """Bodies, geoms and names of meshes: an inertia needs the mesh, whose file is missing."""
+        """For each missing mesh that an inertia needs: the body, the geom, the mesh's name."""
 
     def _shape(self, mesh: Any) -> Mesh:
         name = PurePath(mesh.file)

@@ -47,7 +47,7 @@ def is_true(text: str) -> bool:
 
 
 def relative_to(element: Element) -> str:
-    """The frame that an element says its pose is relative to, or an empty string."""
+    """The name of the frame that an element's pose is relative to, or an empty string."""
     place = element.child("pose")
     return place.get("relative_to") or place.get("frame")
 
@@ -87,7 +87,7 @@ class Scope:
     """The prefix that makes names of the model unique in the world: 'arm::hand::'."""
     parent: "Scope | None" = None
     placement: str = ""
-    """The name of the frame that the pose of the model places, if not the model's own frame."""
+    """The frame of the model that its <pose> places; if empty, the model's own frame."""
     named: dict[str, Element] = field(default_factory=dict)
     nested: dict[str, "Scope"] = field(default_factory=dict)
     poses: dict[str, Pose] = field(default_factory=dict)
@@ -105,13 +105,13 @@ class Scope:
         return self.parent.in_world @ self.parent.pose_of(self.element.get("name"), self.element)
 
     def _back_to_model(self) -> Pose:
-        """The model's frame relative to its placement frame, by default the same frame."""
+        """The pose of the model's own frame in its placement frame."""
         if not self.placement:
             return IDENTITY_POSE
         return self.pose_of(self.placement, self.element).inverse()
 
     def pose_of(self, name: str, user: Element, chain: tuple[str, ...] = ()) -> Pose:
-        """The pose of frame `name`, which `user` refers to, in the model; `chain` depends on it."""
+        """The pose of frame `name` in the model; `user` refers to it, frames in `chain` need it."""
         if name in ("", MODEL) or (name == WORLD and self.element.tag == WORLD):
             return IDENTITY_POSE
         if name == WORLD and name not in self.named:
@@ -135,7 +135,7 @@ class Scope:
         return self.poses[name]
 
     def place(self, element: Element, default: str, chain: tuple[str, ...] = ()) -> Pose:
-        """The pose of an element in the model; relative to `default` if it names no frame."""
+        """The pose of an element in the model; one that names no frame is relative to `default`."""
         user = element.first("pose") or element
         return self.pose_of(relative_to(element) or default, user, chain) @ raw_pose(element)
 
@@ -339,7 +339,7 @@ class _Reader:
             )
 
     def description(self, name: str, gravity: Vector, file: Path) -> Description:
-        """The description; its base is the root link if only one exists, else the world."""
+        """The description; its base is the world, or the only root if no joint is on the world."""
         children = {joint.child for joint in self.joints}
         roots = [link.name for link in self.links if link.name not in children]
         on_world = any(joint.parent == self.base for joint in self.joints)

@@ -201,7 +201,7 @@ def read_toml(path: Path) -> Description | RobotModel:
 def _keyframes(
     top: Table, joints: Sequence[Connection], unit: float
 ) -> dict[str, dict[str, float]]:
-    """The positions of all moving joints in each keyframe; joints that it omits are at zero."""
+    """The positions of all moving joints in each keyframe; omitted joints are at zero."""
     scale = {j.name: 1.0 if j.kind == "prismatic" else unit for j in joints if j.kind in MOVING}
     keyframes: dict[str, dict[str, float]] = {}
     for keyframe in top.tables("keyframe", {"name", "q"}):
@@ -339,7 +339,7 @@ def write_toml(robot: RobotModel, path: str | Path) -> None:
 
 
 def toml_text(robot: RobotModel) -> str:
-    """The robot in armlet's own format: the frames of its file, by pose and axis, in radians."""
+    """The robot in armlet's own format: its file's frames by pose and axis; angles in radians."""
     description = describe(robot)
     links = {link.name: link for link in description.links}
     ties = {tie.joint: tie for tie in description.ties}

@@ -82,7 +82,7 @@ class _Reader:
         return link
 
     def with_world(self, links: list[Link], joints: Sequence[Connection | None]) -> list[Link]:
-        """The links, and a link "world" if joints have this parent but the file lacks this link."""
+        """The links, and a link "world" if joints have this parent but no link has this name."""
         on_world = [joint for joint in joints if joint and joint.parent == WORLD]
         if not on_world or any(link.name == WORLD for link in links):
             return links
@@ -327,7 +327,7 @@ def write_urdf(robot: RobotModel, path: str | Path) -> None:
 
 
 def urdf_text(robot: RobotModel) -> str:
-    """The robot as URDF: the links and frames of its file, with merged bodies as one link."""
+    """The robot as URDF, with the links and frames of its file; merged bodies are one link."""
     description = _on_axes(describe(robot))
     _check_characters(description)
     root = ElementTree.Element("robot", name=description.name)

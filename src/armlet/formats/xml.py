@@ -79,7 +79,7 @@ class Element:
         return self.child(tag).text.strip() or default
 
     def number_of(self, *tags: str, default: float = 0.0) -> float:
-        """The number in the child with the first of `tags` that exists: its `value` or its text."""
+        """The number (`value` or text) in the first child that is found, trying `tags` in order."""
         for child in filter(None, map(self.first, tags)):
             if "value" in child.attributes:
                 return child.number("value")
@@ -168,8 +168,8 @@ def read_xml(path: Path) -> Element:
 def parse_xml(data: bytes, file: str) -> Element:
     """Parse the bytes of a file, called `file` in messages, and return the root element.
 
-    If an XML declaration after the start, or a comment with "--" in it, is invalid, it is replaced
-    by spaces, and the bytes are parsed again: other readers of robots overlook both errors.
+    Other readers of robots overlook an XML declaration after the start, and "--" in comments. If
+    parsing fails there, declaration or comments become spaces, and the bytes are parsed again.
     """
     overlooked = [expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_MISPLACED_XML_PI]
     while True:

@@ -14,7 +14,7 @@ from armlet.robot import RobotModel
 from armlet.view.scene import ALARM, joint_range
 
 FORMULATIONS = {"inverse_dynamics": "newton_euler", "energy": "velocities"}
-"""Formulations by name: a search for the cheapest takes longer than all calls of a session."""
+"""Formulations to use: a search for the cheapest takes longer than all calls of a session."""
 POSTURES = 256
 """The number of random postures among which the largest gravity torques are found."""
 Array = NDArray[np.float64]

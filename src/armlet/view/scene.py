@@ -184,7 +184,7 @@ def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
 
 
 def principal(robot: RobotModel, i: int) -> tuple[Array, Array, Array]:
-    """Centre of mass of body `i`, and squared half axes and axes of its inertia ellipsoid.
+    """Centre of mass of body `i`; squared half axes and directions of its inertia ellipsoid.
 
     An ellipsoid of uniform density with half axes a, b and c has the moments m (b² + c²) / 5, …
     about its centre. If a square is negative, no distribution of mass has this inertia.

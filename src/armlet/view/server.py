@@ -64,7 +64,7 @@ def quiet() -> Iterator[None]:
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens on the first free port from `port` on; 0 means any free port."""
+    """A socket that listens on the first free port from `port` on; port 0 means any free port."""
     integer(port, "port", low=0, high=65535)
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -104,8 +104,8 @@ class Access:
         """Whether the headers Host and Origin are those of a page that this server has sent.
 
         Both headers must name the same address. If only this machine can reach the server, the
-        address must be numeric, localhost, or the host that the user chose: others can make any
-        other name point here (DNS rebinding).
+        address must be numeric, localhost, or the host that the user chose: an attacker can make
+        any other name point here (DNS rebinding).
         """
         if len(host) != 1 or origin not in ([f"http://{host[0]}"], [f"https://{host[0]}"]):
             return False
