@@ -47,7 +47,7 @@ def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int 
     Parameters
     ----------
     formulation : Formulation or callable
-        An entry of `armlet.FORMULATIONS`, or the registered function of one.
+        An entry of `armlet.FORMULATIONS`, or its registered function.
     seeds : int
         Number of random robots of each kind.
 

@@ -90,15 +90,15 @@ class RobotQuantity:
 
     @cached_property
     def traced_groups(self) -> dict[str, dict[str, Any]]:
-        """Groups with a traced constant, as of a traced payload, and their constants by name."""
+        """Groups with a traced constant, such as a traced mass, and their constants by name."""
         named = {group: self.robot.constants(group) for group in GROUPS}
         return {group: x for group, x in named.items() if graph_of([[*x.values()]])}
 
     def record(self, arrays: Sequence[Any]) -> Any:
         """The results for traced arrays, recorded in their graph.
 
-        Groups with a traced constant become arguments of the program; its robot has numbers as
-        placeholders for them.
+        Groups with a traced constant become arguments of the program; numbers stand in for them in
+        its robot.
         """
         groups = self.traced_groups
         names = [name for values in groups.values() for name in values]
@@ -131,7 +131,7 @@ def _replace_method(
 
     Later calls then run machine code directly, also with a frame or a wrench that was used before.
     This is the only place that writes to an existing robot: results stay the same, and pickles and
-    copies leave the entry out. Methods that are overridden or mask singular postures remain.
+    copies leave the entry out. Methods that are overridden or mask singular postures are kept.
     """
     name = method.__name__
     quantity = QUANTITIES[name]

@@ -33,7 +33,7 @@ NUMBERS = (int, float, np.number)
 
 
 def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., Any]], Function]:
-    """Make a Python function a program, to be counted, compiled, differentiated or printed as C.
+    """Turn a Python function into a program to count, compile, differentiate or print as C.
 
     The function is called once with traced arrays, which record its operations: those of NumPy, of
     `armlet.math` and of the methods of robots. The result is one program, simplified as a whole, in

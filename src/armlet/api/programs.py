@@ -70,8 +70,8 @@ def trace(
     **options
         Options of the quantity: `wrench=True` adds the wrench that the tool exerts on the world as
         an argument, `frame="…"` names the frame of the kinematics (by default the tool),
-        `inertia_matrix="…"` and the like name the formulations that the quantity builds on. Of
-        several quantities each takes its own options; `frame` may then be a list of frames, or a
+        `inertia_matrix="…"` and the like name the formulations that the quantity builds on. Each
+        of several quantities takes its own options; `frame` may then be a list of frames, or a
         mapping from quantities to frames or lists of frames.
 
     Returns

@@ -35,8 +35,8 @@ class Robot(RobotModel):
     `lock` and `subchain` return new ones.
 
     Quantities are methods. They take arrays q, qd, qdd and tau of shape (n,) or (..., n), positions
-    in rad or m, and return arrays of the same library: the leading axes of the arguments, which
-    must be the same, followed by the shape in each docstring. With NumPy arrays they also take
+    in rad or m, and return arrays of the same library. The leading axes "..." must be the same in
+    all arguments, and are those of the results. With NumPy arrays methods also take
 
     out : array or tuple of arrays, optional
         Where to write: float64, contiguous, writeable, not overlapping the arguments.
@@ -90,8 +90,8 @@ class Robot(RobotModel):
             The acceleration of gravity in base axes.
         inertia : sequence of (mass, centre of mass, inertia), optional
             For each body, in the row's own frame: kg, m, and the tensor about the centre of mass,
-            3x3 or as xx xy xz yy yz zz. Without it the arm has kinematics only. For an arm with
-            symbols also ten parameters: Jxx Jxy Jxz Jyy Jyz Jzz cx cy cz m, J about the origin.
+            3x3 or as xx xy xz yy yz zz. Without it the arm has kinematics only. Alternatively, in
+            an arm with symbols: Jxx Jxy Jxz Jyy Jyz Jzz cx cy cz m, J about the origin.
         name : str
             The name of the robot.
 
@@ -140,7 +140,7 @@ class Robot(RobotModel):
     def to_urdf(self, path: str | Path) -> None:
         """Write the robot as URDF, in the frames of the file it came from.
 
-        URDF has no gravity: pass one other than (0, 0, -9.81) as `gravity` when the file is loaded.
+        URDF has no gravity: unless it is (0, 0, -9.81), pass `gravity` when the file is loaded.
         URDF has no springs and no gravity compensation: these are left out with a warning.
         """
         write_urdf(self, path)
@@ -503,9 +503,9 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
         "lock": they are fixed at the positions that follow from the value of the leading joint in
         `lock`, or from zero.
     tool : str, optional
-        The frame that is the tool; by default the file's, or the only link without children.
+        The frame that is the tool; by default the file's, or else the only link without children.
     gravity : three floats, optional
-        The acceleration of gravity in base axes; by default the file's, or (0, 0, -9.81).
+        The acceleration of gravity in base axes; by default the file's, or else (0, 0, -9.81).
     strict : bool
         Raise an error instead of a warning for doubtful data, such as unphysical inertias.
     tolerance : float
@@ -561,7 +561,7 @@ def from_mujoco(model: object, options: ModelOptions) -> Robot:
     Returns
     -------
     Robot
-        Its base is the world, and q has the values, and by default the order, of the model's qpos.
+        Its base is the world. Values in q are those of the model's qpos, by default in its order.
     """
     name = options.name or "model"
     return Robot.of(loading.from_model(read_mujoco, model, name, options))

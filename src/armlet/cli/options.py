@@ -87,7 +87,7 @@ def name_option(what: str, names: Iterable[str]) -> Any:
 
 
 def completion(*names: str) -> Callable[[str], list[str]]:
-    """Return a function that completes a word to those of `names` that start with it."""
+    """Return a function that lists the `names` that start with a word."""
 
     def complete(incomplete: str) -> list[str]:
         return _matching(names, incomplete)

@@ -38,7 +38,7 @@ Call = tuple[Callable[..., Any], *tuple[Any, ...]]
 
 
 class Times(NamedTuple):
-    """The operations of a kernel, and each library's seconds per state in one call and a batch."""
+    """The operations of a kernel; each library's seconds per state in one call, and in a batch."""
 
     operations: Count
     call: dict[str, float]
@@ -119,7 +119,7 @@ def medians(calls: Mapping[str, Call], rounds: int, states: int = 1) -> dict[str
 
 
 def numpy_function(program: Program, collect: Callable[..., Any]) -> Callable[..., Any]:
-    """The Python source of a program as a function: the same operations by Python and NumPy.
+    """A program as a plain Python function, with the same operations on floats or arrays.
 
     `collect` converts the list of an output's entries to the result, for example to an array.
     """

@@ -18,11 +18,11 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 FORMAT = "2"
-"""A part of every key; raised when the same text compiles to other code."""
+"""A part of every key; increased whenever the same text begins to compile to other code."""
 LIMIT = 512 * 2**20
 """The size of the cache in bytes; beyond it the least recently used objects are removed."""
 SAVES_PER_TRIM = 64
-"""The average number of saved objects between two checks of the limit, which list all files."""
+"""The average number of saved objects per check of the limit, since a check lists all files."""
 OBJECT, UNFINISHED = ".object", ".unfinished"
 CHECKSUM = 32
 READ_ONLY = os.O_RDONLY
@@ -34,8 +34,8 @@ for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):  # each system has some of
 def directory() -> Path | None:
     """Where objects are cached: $ARMLET_CACHE, else armlet in the user's cache directory.
 
-    None if $ARMLET_CACHE is "off", or a relative path, since code would depend on the working
-    directory; or if the directory cannot be created, is another user's or is writable by others.
+    None if $ARMLET_CACHE is "off" or a relative path, which would depend on the working
+    directory, or if the directory cannot be created or is not private to the user.
     """
     chosen = os.environ.get("ARMLET_CACHE")
     if chosen == "off":

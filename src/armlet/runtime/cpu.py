@@ -58,8 +58,8 @@ class CompiledProgram:
         """A compiled function for a few states that calls `fallback` for all other arguments.
 
         `doc` may begin with a signature in CPython's format. `option` names an argument after the
-        inputs, which selects one of `entries`: by its value, or by the key True if it is an array,
-        which is then passed on to that entry.
+        inputs. Its value is a key of `entries`, and selects the entry to call; an array selects the
+        entry of the key True, which then takes the array.
         """
         if not reads_arrays():
             return fallback
@@ -118,7 +118,7 @@ class CompiledProgram:
 
     @cached_property
     def _many(self) -> tuple[Callable[..., None], Code]:
-        """The function for rows of states, and its code, which must live as long as it."""
+        """The function for rows of states, and its code, to be kept as long as the function."""
         texts = modules(self.target, many_states_texts(self.code, self.target))
         code = compile_ir(texts[0], "many", callees=texts[1:])
         types = [*[ctypes.c_void_p] * len(self.code.sizes), ctypes.c_int64, ctypes.c_int64]

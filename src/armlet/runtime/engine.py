@@ -35,9 +35,9 @@ in_llvm = LLVM_THREADS[0].call
 class Code(np.ndarray[Any, Any]):
     """Machine code in memory, which is freed with this object.
 
-    It is an array of objects, since the garbage collector does not see the entries of arrays. The
-    collector would clear any other container in a dead reference cycle even where a finalizer of
-    the cycle may still call the code. It is hashable, as the keys of `ENGINES` must be.
+    It is an array of objects, since the garbage collector does not see the entries of arrays. In a
+    dead reference cycle the collector would clear any other container, although a finalizer of the
+    cycle may still call the code. It is hashable, as the keys of `ENGINES` must be.
     """
 
     __slots__ = ()
@@ -106,7 +106,7 @@ def _start() -> Cpu:
     for name, address in _symbols().items():
         llvm.add_symbol(name, address)
     features = ""
-    with suppress(RuntimeError):  # LLVM does not know them on every system
+    with suppress(RuntimeError):  # LLVM does not know the features on every system
         features = llvm.get_host_cpu_features().flatten()
     return Cpu(llvm.get_default_triple(), llvm.get_host_cpu_name(), features)
 
@@ -136,8 +136,8 @@ def host(dtype: str) -> Target:
 def compile_ir(text: str, *functions: str, callees: Sequence[str] = ()) -> Code:
     """The machine code of a module with the named functions, cached on disk.
 
-    Functions that it calls may be in further modules, `callees`, each compiled and cached by
-    itself: other threads may use LLVM in between, and modules compiled before an interrupt remain.
+    The `callees` are further modules, whose functions the module may call. Each is compiled and
+    cached by itself: other threads may use LLVM in between, and finished ones outlive an interrupt.
     """
     objects = _compile_callees(callees)
     key = _key(text)
@@ -157,7 +157,7 @@ def _compile_callees(texts: Sequence[str]) -> list[bytes]:
     """The object files of modules; the terminal shows the progress if it takes long."""
     if not texts:
         return []
-    cpu()  # called here first: in one of the threads it would wait for another
+    cpu()  # called first in this thread: in an LLVM thread it would wait for another one
     objects: dict[int, bytes] = {}
     with advancing(f"compiling {len(texts)} modules for this machine") as to:
         for k, data in map_unordered(lambda k: _object(texts[k]), len(texts)):

@@ -109,7 +109,7 @@ class Kernel:
 
     @cached_property
     def _most_entries(self) -> int:
-        """The number of entries of the first input in the longest batch that an entry takes."""
+        """The most numbers that the compiled entry takes in the array of the first input."""
         size = max((x.size for x in [*self.program.inputs.values()][:1]), default=0)
         return most_rows(self.code) * max(1, size)
 

@@ -1,4 +1,4 @@
-"""Loops around programs as machine code, for one run or many runs at once."""
+"""Loops around programs as machine code, for one run or many."""
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
@@ -94,8 +94,8 @@ class LoopKernel:
     ) -> Iterator[int]:
         """Do the steps in blocks of a few milliseconds; yield how many are done after each block.
 
-        Carried values go from block to block in memory: a block reads the arrays that the last one
-        wrote, and writes to those that the last one read.
+        Carried values have two arrays each: a block reads the one that the previous block wrote,
+        and writes to the other.
         """
         names = [*self.loop.body.inputs]
         inputs = [
@@ -135,7 +135,7 @@ class LoopKernel:
         parallel_for(rows, runs, lanes, threads, grain=lanes)
 
     def _function(self, lanes: int) -> tuple[Any, Code]:
-        """The function for `lanes` runs at once, and its code, which must live as long as it."""
+        """The function for `lanes` runs, and its code, to be kept as long as the function."""
         if lanes not in self._functions:
             text = loop_function(self.loop, self.code, self.target, lanes)
             code = compile_ir(module(self.target, text), "loop")
@@ -158,7 +158,7 @@ class LoopKernel:
 def _with_separate_records(loop: Loop) -> tuple[Loop, list[int]]:
     """The loop with a further output for each output that is both carried and recorded.
 
-    The second value has the index in this loop of each output of `loop`.
+    The second value lists, for each output of `loop`, its index in the new loop.
     """
     body = loop.body
     both = [k for k in loop.recorded if k in loop.carried]

@@ -101,9 +101,9 @@ def _itself(x: Any) -> Any:
 
 
 SHARED_CODE: dict[str, Code] = {}
-"""The functions that all entries of a dtype call, by dtype, once LLVM has their symbols."""
+"""By dtype, the code that all entries of the dtype call; its symbols are known to LLVM."""
 NEVER_FREED: list[Code] = []
-"""All code of `share`: threads that call it at once compile one each, and entries use any."""
+"""All code that `share` compiled: with concurrent calls there may be several for one dtype."""
 
 
 def share(dtype: str) -> None:
@@ -163,9 +163,9 @@ SUBCLASSABLE, VECTORCALL, DEFAULT = 1 << 10, 1 << 11, 1 << 18
 def vectorcalled(cls: C) -> C:
     """A subclass whose instances can have a compiled function as their `__call__`.
 
-    Instances of a Python class cannot have such a function (PEP 590), those of a type made by
-    CPython's PyType_FromSpec can. Instances without one, and those of subclasses, call the Python
-    method. `cls` must have the slot `callee`, and none but `__dict__` and `__weakref__` beside it.
+    Only instances of a type made by CPython's PyType_FromSpec can have such a function (PEP 590).
+    Instances without one, and instances of subclasses, call the Python method. `cls` must have the
+    slot `callee`, and no other slots but `__dict__` and `__weakref__`.
     """
     offset = cls.__basicsize__
     members = (Member * 2)(Member(b"__vectorcalloffset__", SIGNED_SIZE, offset, READ_ONLY))

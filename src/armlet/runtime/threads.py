@@ -132,8 +132,8 @@ class _Loop:
 class LlvmThread(Workers):
     """A thread that calls LLVM; the process neither forks nor exits during its jobs.
 
-    Since Python raises Ctrl-C in the main thread only, Ctrl-C cannot interrupt LLVM and llvmlite or
-    be lost in a finalizer of llvmlite, and it reaches the caller at once.
+    Python raises Ctrl-C in the main thread only. Ctrl-C thus cannot interrupt LLVM, is not lost in
+    a finalizer of llvmlite, and reaches the caller without delay.
     """
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class LlvmThread(Workers):
         """Call a function that uses LLVM in this thread, and return its result.
 
         The job goes on if the caller is interrupted. The function runs in the caller's own thread
-        if this one is closed, cannot be started or is the caller, or if Python exits.
+        if this thread is closed, cannot start or is itself the caller, or if Python exits.
         """
         if self.closed or sys.is_finalizing() or get_ident() in self.idents or not self.start(1):
             with self.working:
@@ -199,7 +199,7 @@ class LlvmThread(Workers):
         self.working.acquire()
 
     def _after_fork(self) -> None:
-        """Release LLVM after a fork; repeat a Ctrl-C in the wait, since fork hooks drop errors."""
+        """Release LLVM after a fork; raise again a Ctrl-C that the hook before the fork dropped."""
         try:
             self.working.release()
         except RuntimeError:
@@ -207,7 +207,7 @@ class LlvmThread(Workers):
 
 
 FORKS: list[None] = []
-"""Has an entry while a fork of the process waits for the jobs of the LLVM threads."""
+"""One entry for each fork of the process that waits for the jobs of the LLVM threads."""
 LLVM_THREADS = [LlvmThread() for _ in range(min(os.cpu_count() or 1, 8))]
 """The first thread takes all jobs but those of `map_unordered`, which all threads share."""
 if hasattr(os, "register_at_fork"):  # registered last, to be called before the other hooks
@@ -252,7 +252,7 @@ def map_unordered(function: Callable[[int], T], count: int) -> Iterator[tuple[in
 
 @atexit.register
 def _close_at_exit() -> None:
-    """Wait for LLVM, which would crash during the exit; Ctrl-C ends the process at once."""
+    """Wait for LLVM, which would crash during the exit; Ctrl-C ends the wait and the process."""
     try:
         for thread in LLVM_THREADS:
             thread.close()

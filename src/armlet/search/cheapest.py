@@ -37,28 +37,28 @@ class Effort:
     """The limits of a search; `benchmarks/search.py` prints the effect of each number."""
 
     slack: float = 1.25
-    """Formulations that take more estimated cycles than this factor times those of the fastest one
-    are left out."""
+    """A formulation is left out if its estimated cycles exceed this factor times those of the
+    fastest one."""
     trials: int = 12
-    """The most frame origins, and the most units of length, to try, from the base outwards."""
+    """The most frame origins to try, from the base outwards, and the most units of length."""
     shortest_unit: float = 1e-4
-    """The shortest unit of length relative to the longest length; masses scale with its square."""
+    """The shortest unit of length, relative to the longest; masses scale with the unit's square."""
     orders: tuple[tuple[str, ...], ...] = (
         ORDER,
         (*(name for name in ORDER if name != "constants"), "constants"),
     )
     """The orders of the passes of simplification that are tried."""
     short: int = 300
-    """If the first program has at most so many operations, all formulations are rearranged and
-    simplified. Programs with more operations are simplified in the first of the orders only."""
+    """Operations of the first program up to which all formulations are rearranged and simplified.
+    Longer programs are simplified in the first of the orders only."""
     long: int = 10_000
     """Operations above which a program is neither rearranged nor simplified."""
     joints: int = 16
     """Joints above which `QUICK` replaces `long`: a search up to `long` takes seconds to
     minutes and gains 1 to 4 %."""
     path: int = 8
-    """Joints in a chain above which a robot with more than `joints` joints tries only the
-    formulations whose operations grow with the lowest power of the number of joints."""
+    """With more than `joints` joints, and more than `path` in a chain, only those formulations are
+    tried whose operations grow with the lowest power of the number of joints."""
     seconds: float = 30.0
     """Processor time in s after which the search returns the best program so far.
 
@@ -74,7 +74,7 @@ class Effort:
 
 EFFORT = Effort()
 QUICK = 1000
-"""The most operations of a program whose search takes up to a second and shows no progress."""
+"""Operations up to which a search takes at most a second, and shows no progress."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def cached_search(key: str | None, find: Callable[[], SearchResult]) -> SearchRe
 
 
 def _best(request: Request, minimize: str) -> SearchResult:
-    """Search by `minimize` and by operations; return the cheaper result by `minimize`."""
+    """Search by `minimize` and by operations; return the result that is cheaper by `minimize`."""
     weight = WEIGHTS[minimize]
     result = search(request, weight)
     if weight is M_PLUS_A:
@@ -173,9 +173,9 @@ class Task:
 
 
 def rank(task: Task) -> "list[Candidate]":
-    """The formulations with the fewest operations in canonical frames.
+    """The formulations to try, in canonical frames, those with the lowest cost first.
 
-    Formulations that are much slower than the fastest are left out. Equal ones keep the order of
+    Formulations that are much slower than the fastest are left out. Equal costs keep the order of
     the table.
     """
     request, effort = task.request, task.effort
@@ -281,7 +281,7 @@ def cycles(program: Program) -> float:
 
 
 def possible_units(request: Request, effort: Effort) -> list[Any]:
-    """The lengths that may be the unit; none if inputs or results have lengths."""
+    """The lengths that may be the unit; none if inputs or results contain lengths."""
     robot, quantity = request.robot, request.quantity
     has_lengths = "P" in robot._joint_letters or request.wrench or "frame" in quantity.options
     if has_lengths or request.constants["geometry"] != "fixed" or robot.symbols:
@@ -306,7 +306,7 @@ READ_BY_SEARCH = (
     "graph",
     "search",
 )
-"""The sources that decide which program is found; of a robot the data decide, not the file."""
+"""The sources that decide which program is found; the data of the robot are in the key itself."""
 
 
 def search_key(request: Request, minimize: str) -> str | None:

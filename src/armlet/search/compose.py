@@ -99,7 +99,7 @@ def cheapest_composition(composition: Composition, minimize: str = "operations")
 def _search(composition: Composition, minimize: str) -> SearchResult:
     """The cheaper of two programs, both simplified as a whole.
 
-    One program joins the cheapest programs of the quantities. For the other all quantities are
+    One program joins the cheapest programs of the quantities. In the other all quantities are
     traced again, by the formulations and arrangements that make the whole cheapest.
     """
     weight, deadline = WEIGHTS[minimize], thread_time() + EFFORT.seconds
@@ -133,9 +133,9 @@ def _search(composition: Composition, minimize: str) -> SearchResult:
 
 
 def _trials(tasks: Sequence[Task], choices: Sequence[Choice]) -> Iterator[list[Choice | None]]:
-    """Yield other choices for some quantities: the arrangement of another, or a formulation.
+    """Yield choices to try: the arrangement of one quantity for all, or one other formulation.
 
-    None keeps a choice. Quantities have the same arrangement only if they are of one robot.
+    None keeps a choice. Quantities share an arrangement only if they are of the same robot.
     """
     requests = [task.request for task in tasks]
     for request, (_, arrangement) in zip(requests, choices, strict=True):

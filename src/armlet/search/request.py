@@ -96,7 +96,7 @@ class Request:
         self._check_inertia()
 
     def _check_centres(self, entry: Formulation) -> None:
-        """Raise if a formulation reads centres of mass, and a body has a moment but no mass."""
+        """Raise if a formulation reads centres of mass while a body has a moment but no mass."""
         if entry.minimal or not self.quantity.minimal or self.constants["inertia"] != "fixed":
             return
         for link, (m, c, _) in zip(self.robot.links, self.robot.bodies, strict=True):
@@ -108,7 +108,7 @@ class Request:
                 )
 
     def _check_inertia(self) -> None:
-        """Raise if the quantity inverts the inertia matrix, which is numeric and singular."""
+        """Raise if the quantity inverts an inertia matrix that is numeric and singular."""
         robot = self.robot
         late = any(
             self.constants[group] == "argument" for group in ("geometry", "inertia", "drive")

@@ -37,7 +37,7 @@ class HeldArguments:
 
 
 def held_rows(value: Array, shape: tuple[int, ...], t: Array, dt: float, steps: int) -> Array:
-    """A value at times t: the same at all times, or the row held in the step of each time."""
+    """A value at each of the times t: always the same, or the row held during the step at t."""
     if value.shape == shape:
         return np.broadcast_to(value, (len(t), *shape))
     return value[np.minimum(step_at(t, dt), steps - 1)]
@@ -55,8 +55,8 @@ class Event:
     Parameters
     ----------
     function : armlet.function or callable
-        It returns a number: an `armlet.function` of q, qd, t and further arguments, or a Python
-        function of t, q and qd.
+        An `armlet.function` of q, qd, t and further arguments, or a Python function of t, q and qd.
+        It returns a number.
     direction : {0, 1, -1}
         1 for zeros at which the function rises, -1 for those at which it falls, 0 for both.
     ends : bool

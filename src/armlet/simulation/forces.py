@@ -110,7 +110,7 @@ def friction_damping(
     the mean from `qd` to rest, divided by `share`, if the velocity changes its sign.
     """
     damping = []
-    factors = robot._joint_velocities([1] * robot.nv)  # of each joint at unit velocity
+    factors = robot._joint_velocities([1] * robot.nv)  # joint velocities if all of qd is 1
     joints = zip(_joints(law, robot, qd), robot._joint_velocities(ahead), factors, strict=True)
     for (drive, v, stribeck), later, factor in joints:
         now, then = friction_direction(law, v), friction_direction(law, later)
@@ -232,7 +232,7 @@ class Plant:
 
 
 def single_plant(robot: Robot | Plant) -> Plant:
-    """The plant of one simulation, by default with friction; `inertia` moves into the robot."""
+    """The plant of one simulation, by default with friction; the robot takes over `inertia`."""
     plant = robot if isinstance(robot, Plant) else Plant(robot)
     if plant.inertia is None:
         return plant
@@ -291,7 +291,7 @@ class Arm:
     ) -> tuple[Array, Array]:
         """Bounds K, D on the derivatives of friction and stops by q and qd, negated, in a step.
 
-        The step has the length h, and leads from `qd` to `ahead`; `share`: see `friction_damping`.
+        The step of length h leads from `qd` to `ahead`; `share` is as in `friction_damping`.
         """
         K = D = 0 * qd
         if self.friction is not None:
@@ -418,7 +418,7 @@ def cached_rates(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
 def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str, Array, Array]]:
     """Yield each cause of forces, and the derivatives of the forces by q and qd, negated."""
     robot = arm.robot
-    gamma = robot._joint_velocities(np.eye(robot.nv)).T  # of joints, by those of coordinates
+    gamma = robot._joint_velocities(np.eye(robot.nv)).T  # derivatives of joint velocities by qd
     none = np.zeros((robot.nv, robot.nv))
     if arm.friction is not None:
         viscous = np.array([float(drive.viscous) for drive in robot.drives])

@@ -27,14 +27,14 @@ class Integrator:
     stability: float
     """The largest stable h λ, with the step length h in s and the `Rate` λ of forces in 1/s."""
     step: Callable[..., tuple[Array, ...]]
-    """A function of (arm, h, t, q, qd, u), and the memory if any, to the new q, qd and memory."""
+    """A function of (arm, h, t, q, qd, u) and any memory; returns the new q, qd and memory."""
     implicit: bool = False
     """Whether steps are stable for any rate of friction and stops."""
     memory: int = 0
-    """The number of vectors in the memory: taken after u, and returned after qd."""
+    """The number of vectors in the memory that `step` takes after u and returns after qd."""
     stage: Callable[..., tuple[Array, ...]] | None = None
-    """One stage of the step, called for each of the `rows`: after u it takes STAGE_MEMORY vectors
-    and a row, and after qd it returns new vectors."""
+    """One stage of the step, called for each of the `rows`. After u it takes a memory of
+    STAGE_MEMORY vectors and the row; after qd it returns the new memory."""
     rows: NDArray[np.float64] | None = None
     """The coefficients of each stage; the last is 1 in the stage that ends the step, else 0."""
 
@@ -53,7 +53,7 @@ def semi_implicit_euler(
 def runge_kutta(
     about: str, order: int, stability: float, nodes: Sequence[float], weights: Sequence[float]
 ) -> Integrator:
-    """An explicit Runge-Kutta method each of whose stages depends on the one before.
+    """An explicit Runge-Kutta method in which each stage depends only on the one before.
 
     In its tableau c are the nodes, which are also the numbers below the diagonal of A, and b is
     proportional to the weights. A stage computes the acceleration at x = q + h c v, where v is the
@@ -231,7 +231,7 @@ IMPLICIT = "rosenbrock2"
 
 
 def default_integrator(arm: Arm, explicit: str) -> str:
-    """The default integrator of fixed steps: `explicit` if there are no friction and stops."""
+    """The default integrator of fixed steps: `explicit` without friction and stops."""
     return explicit if arm.friction is None and arm.stops is None else IMPLICIT
 
 

@@ -73,7 +73,7 @@ def rollout(
         "semi_implicit_euler" otherwise. A `DataWarning` says if steps are too long for friction,
         stops or the torque function at the first start.
     every : int
-        The number of steps per row; the last row is the end.
+        The number of steps per row; the last row is the end of the run.
     reduce : Function, optional
         A function of q, qd, t and further arguments (also tau, the torque of a step, if `torque` is
         an array). Its sum over the starts of all steps is `cost`; only the last row is returned.
@@ -244,7 +244,7 @@ def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollout
     by_input |= {name: np.concatenate(rows) for name, rows in blocks.items()}
     axis_of_runs = {"once": 0, "step": 1}
     for x in inputs:
-        if x.rate in axis_of_runs:  # one value is shared by all runs
+        if x.rate in axis_of_runs:  # all runs share the value
             by_input[x.name] = by_input[x.name].sum(axis_of_runs[x.rate])
     gradient = {name: by_input[x] for name, x in names.items()}
     return Rollouts(steps.times, q[None], qd[None], cost, gradient)

@@ -47,15 +47,15 @@ AtLimits = Literal["ignore", "error"]
 ADAPTIVE = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau", "lsoda": "LSODA"}
 """SciPy's integrators, which choose the length of their steps, and their classes."""
 STIFF = 300.0
-"""The rate in 1/s from which the default adaptive integrator is an implicit one."""
+"""The rate in 1/s above which the default adaptive integrator is "lsoda"."""
 RECORDED = (*STATE, "qdd", "tau")
 """The state that recorded functions may take, besides further arguments."""
 ROWS = 1000
-"""The number of rows of a trajectory by default, without the first."""
+"""The default number of rows of a trajectory, not counting the first."""
 UNEVEN = 1e-3
-"""The tolerance, in dt, for a duration that is not a whole number of dt, due to rounding."""
+"""By how much a duration may miss a whole number of dt, due to rounding, in dt."""
 GROWTH = 0.1
-"""The share of the exchanged energy that a free motion may gain before a warning."""
+"""The energy a free motion may gain without a warning, as a share of the potential's range."""
 FASTEST = 1e5
 """A velocity, rad/s or m/s, that no arm has: a faster joint ends the simulation."""
 INTERRUPTED = "interrupted"
@@ -148,12 +148,12 @@ def simulate(
         their tolerances; those of `armlet.INTEGRATORS` have fixed steps, with a `DataWarning` if
         these are too long for friction, stops or the torque function. By default `Adaptive()`.
     limits : {"ignore", "error"}
-        "error": raise `MotionError` if a joint is beyond its limits after a dt.
+        "error": raise `MotionError` if a joint is beyond its limits after any dt.
     arguments : mapping of str to array_like, optional
         Further arguments of all functions, by any name but t, q and qd: one value, or one for every
         dt (steps, ...), each held until the next.
     events : sequence of Event
-        A function in place of an `Event` ends the simulation at a zero. An event is detected if the
+        A function in place of an `Event` ends the simulation at its zero. An event is found if the
         sign of its function differs from one dt to the next.
     record : sequence of str or Function
         What else to record at every row: names of quantities, such as "forward_kinematics", or

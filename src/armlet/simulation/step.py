@@ -51,7 +51,7 @@ class Rollouts(NamedTuple):
     cost: Array | None = None
     """The sums of the cost function, (N,), if there is one."""
     gradient: Mapping[str, Array] | None = None
-    """The derivatives of the sum of all costs, by the names in `wrt`, each of its value's shape."""
+    """The derivatives of the sum of all costs by the values that `wrt` names, in their shapes."""
     tangents: Rollouts | None = None
     """The derivatives of q, qd and cost along the tangents in `wrt`."""
 
@@ -171,7 +171,7 @@ def input_rate(name: str, array_shape: Shape, shape: Shape, runs: int | None, st
     if runs is not None:
         axes |= {"run": (runs,), "state": (steps, runs)}
     fits = [rate for rate, leading in axes.items() if array_shape == (*leading, *shape)]
-    if len(fits) > 1 and runs == 1:  # with one run these rates are enough
+    if len(fits) > 1 and runs == 1:  # one run of one step: all fitting rates mean the same
         fits = [rate for rate in fits if rate in ("once", "step")]
     if not fits:
         expected = ", ".join(str((*leading, *shape)) for leading in axes.values())

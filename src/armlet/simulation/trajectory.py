@@ -93,7 +93,7 @@ class Trajectory(Plottable):
         return self.kinetic + self.potential
 
     def at(self, times: ArrayLike) -> "Trajectory":
-        """The trajectory interpolated at `times`, which must be within its own.
+        """The trajectory interpolated at `times`, which must lie between its first and last row.
 
         Positions and velocities are interpolated by cubics with the values and derivatives of both
         neighbouring rows, all other arrays linearly.

@@ -248,7 +248,7 @@ def motion(arm: Robot) -> Trajectory:
 
 
 def identification(arm: Robot, run: Trajectory) -> Identified:
-    """Identify the arm from a log of `run` with noisy torques, whose end is held out."""
+    """Identify the arm from a log of `run` with noisy torques; the end of the log is held out."""
     size = np.sqrt((run.tau**2).mean(axis=0))
     noise = NOISE * size * np.random.default_rng(SEED).normal(size=run.tau.shape)
     log = Log(run.t, run.q, run.tau + noise, joints=run.joints, name="the motion above")

@@ -159,7 +159,7 @@ def identify(
 
 
 def _client(scheduler: str | None, workers: int) -> AbstractContextManager[Any]:
-    """A context with a Dask client of `scheduler` or of new processes; None for one process."""
+    """A context with a Dask client of `scheduler` or of new processes, or None for one worker."""
     if scheduler is None and workers == 1:
         return nullcontext()
     client: Any = require("distributed").Client

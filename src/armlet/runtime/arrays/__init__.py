@@ -1,8 +1,8 @@
 """Evaluation of programs on arrays: kernels for NumPy, one module for each other library.
 
-`armlet.libraries.LIBRARIES` is the table: it names the module of this folder for the package of an
-array's type. Each module has a function `evaluate(computation, arrays, threads)` that returns
-arrays of the same library.
+The table `armlet.libraries.LIBRARIES` maps the package of an array's type to a module of this
+folder. Each module has a function `evaluate(computation, arrays, threads)`, which returns arrays of
+the same library.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ class Computation(Protocol):
 def library_of(arrays: Iterable[Any], out: Any = None) -> ModuleType | None:
     """The module for the library of the arrays, or of their entries; None for NumPy and numbers.
 
-    Raises DataError if there is such a module and `out` is not None: only NumPy arrays take `out`.
+    Raises DataError if `out` is given with arrays of another library than NumPy.
     """
     for x in arrays:
         if type(x) is np.ndarray and x.dtype != object:
@@ -85,5 +85,5 @@ def broadcast_mapped(
 
 
 def extra_axes(shape: Shape, derivative: Shape) -> tuple[int, ...]:
-    """The leading axes over which to sum the derivative by an input shared by all states."""
+    """The leading axes of a derivative to sum over, if its input is shared by all states."""
     return tuple(range(len(derivative) - len(shape)))

@@ -78,7 +78,7 @@ def _array(name: str, x: Any, kernel: Any) -> Any:
 
 
 def _varying(arrays: Sequence[Any]) -> Sequence[Any]:
-    """Cast arrays so that all of them vary along each device axis along which one varies."""
+    """Cast arrays to the same device axes: all axes along which any of the arrays varies."""
     own = [_device_axes(x.aval) for x in arrays]
     every = frozenset().union(*own)
     return [
@@ -112,7 +112,7 @@ def _shapes(kernel: Any, shapes: Sequence[Shape]) -> tuple[list[Shape], frozense
 
 @kernel_p.def_impl
 def _evaluate_concrete(*arrays: Any, kernel: Any, transpose: Any) -> list[Any]:
-    """Evaluate the kernel on concrete arrays, in their memory."""
+    """Evaluate the kernel on concrete arrays, read in place."""
     for name, x in zip(kernel.program.inputs, arrays, strict=True):
         devices = x.devices() if isinstance(x, jax.Array) else ()
         if any(device.platform != "cpu" for device in devices):
