@@ -1,7 +1,7 @@
 """Cartesian vectors and tensors of any type of scalar: Balafoutis and Patel (1991), chapters 3, 4.
 
 A vector is an array of three scalars, a tensor of order two a 3x3 array. Zeros and ones are exact
-integers, so that constant folding can remove the operations with them.
+integers: constant folding removes the operations with them.
 """
 
 import numpy as np
@@ -95,7 +95,7 @@ def angular_acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
 def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
     """The moment J ω̇ + ω × J ω by (4.3.42), from the entries of Ω = ω̇~ + ω̃ ω̃.
 
-    It is the dual of Ω E - (Ω E)ᵀ, E = euler(J): 15M 15A beside Ω, fewer if entries of J are zero.
+    It is the dual of Ω E - (Ω E)ᵀ with E = euler(J): 15M 15A after Ω, fewer if entries of J are 0.
     """
     Omega = angular_acceleration_tensor(w, wd)
     D = vector(*(Omega[j, j] - Omega[k, k] for _, j, k in CYCLES))

@@ -48,7 +48,7 @@ def package(x: Any) -> str:
 
 
 def package_of(x: Any, known: Collection[str]) -> str | None:
-    """The package in `known` that defines the type of x or of an entry, or a base type; or None."""
+    """The package in `known` that defines a type (or base type) of x or of an entry, else None."""
     level = [x]
     while level:
         found = dict.fromkeys(map(type, level))

@@ -69,7 +69,7 @@ def _choose(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
 
 
 def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
-    """x where a condition is true (or a number other than zero), and y elsewhere."""
+    """x where `condition` is true or a nonzero number, and y elsewhere."""
     leading = _leading(condition, x, y)
     if hasattr(leading, "record"):
         return leading.record("where", condition, x, y)
@@ -148,7 +148,7 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
 
 
 def quarter_turns(angle: Scalar) -> int | None:
-    """The number of quarter turns in an angle, or None if the angle is no exact multiple of one."""
+    """The number of quarter turns in an angle, or None if it is not exactly an integer."""
     if isinstance(angle, complex):
         return None
     try:

@@ -1,8 +1,8 @@
 """The quantities of an arm's dynamics, each by one or more formulations.
 
-A formulation is a function decorated with `describe`, in a file for its source, and listed
-in `FUNCTIONS` of its folder or below. `FORMULATIONS` is the table of all formulations, over which
-tests, counts and the command line iterate. Users add to it with the decorator `formulation`.
+A formulation is a function decorated with `describe` and listed in `FUNCTIONS`, here or in a
+subfolder. `FORMULATIONS` is the table of all formulations; tests, counts and the command line
+iterate over this table. Users add formulations with the decorator `formulation`.
 """
 
 from collections.abc import Callable
@@ -93,9 +93,9 @@ def formulation(
         The name of the formulation; by default the name of the function.
     own_rotors : bool
         True if the function itself includes rotor inertia. By default the function gets a robot
-        without rotor inertia, which is then added to the result.
+        without rotor inertia, and rotor inertia is added to the result.
     **declared
-        What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`,
+        What the formulation holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`,
         `starting_from`, `contends` and `coupled`, as in `armlet.Formulation`. Most quantities of
         coupled joints are projected from those of free joints; with `coupled=True` the function
         itself gets the robot with coupled joints, for example to call quantities of that robot.

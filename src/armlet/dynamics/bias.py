@@ -36,7 +36,7 @@ def gravity_torque(robot: RobotModel, q: Vector) -> list[Scalar]:
 
 
 def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vector]:
-    """H and b together: the published count of b has only its operations beyond those of H."""
+    """H and b together: the published count of b leaves out operations that it shares with H."""
     return inertia_matrix(robot, q), np.array(lin(robot, q, qd), dtype=object)
 
 

@@ -1,4 +1,4 @@
-"""Quantities of robots with coupled joints, from those of the tree with all joints free.
+"""Quantities of robots with coupled joints, from those of the same robot with free joints.
 
 The coordinates q move the joints by Γ q + q₀, with Γ and q₀ constant: velocities and accelerations
 of the joints are Γ q̇ and Γ q̈. Torques τ of the joints do the same work as Γᵀ τ of the coordinates.
@@ -68,13 +68,13 @@ RULES: dict[Projection, tuple[str, ...]] = {
 }
 PROJECTIONS = {quantity: rule for rule, quantities in RULES.items() for quantity in quantities}
 """How quantities of coupled joints follow from those of free joints. Quantities not listed invert a
-matrix of the coordinates: they are built on listed ones, or hold for free joints only."""
+matrix of the coordinates: their formulations call listed quantities or hold for free joints."""
 
 
 def project(arguments: Sequence[str], projection: Projection) -> Callable[[Function], Function]:
     """A decorator that extends a function of free joints to coupled joints, by a projection.
 
-    `arguments` names the state arguments, the first after the robot; others are passed on.
+    `arguments` names the state arguments, which follow the robot; later arguments are passed on.
     """
 
     def decorate(function: Function) -> Function:

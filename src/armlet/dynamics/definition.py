@@ -1,6 +1,6 @@
 """Every quantity from its definition: slow, obvious, never optimised.
 
-This is the reference for all formulations. Coupled joints are computed by the motion of all joints
+This is the reference for all formulations. For coupled joints, it uses the motion of all joints
 and the work of their torques. All vectors are in the axes of the canonical base, positions from its
 origin; bodies are placed by products of 4x4 matrices.
 """
@@ -77,7 +77,7 @@ def bodies(robot: RobotModel, T: list[Matrix]) -> Iterator[tuple[int, Scalar, Ve
 
 
 def unit_motion(robot: RobotModel, T: list[Matrix], i: int, point: Vector) -> tuple[Vector, Vector]:
-    """ω of a body and v of a point on it while joint i, which carries it, moves at unit speed."""
+    """ω of a body and v of its `point` while joint i, which carries the body, has unit speed."""
     z = T[i][:3, 2]
     if robot.joints[i].kind == "prismatic":
         return 0 * z, z

@@ -38,9 +38,9 @@ def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
 def velocities(
     robot: RobotModel, X: list[Displacement], qd: Vector
 ) -> tuple[list[Vector], list[Vector]]:
-    """ω of each body and v of its origin, in its axes; the last entry, of the base, is zero.
+    """ω of each body and v of its origin, in body axes; the last entry, of the base, is zero.
 
-    With the joint's unit twist (w, v), the origin r of its mount in the parent, its translation h:
+    With the joint's unit twist (w, v) and translation h, and its mount's origin r in the parent:
 
         ωᵢ = ωₚ + w q̇ᵢ
         vᵢ = vₚ + ωₚ × r + ωᵢ × h z + v q̇ᵢ
@@ -63,7 +63,7 @@ def composite_moments(
 
         m̂ₚ += m̂ᵢ,   ĉₚ += ᵖRᵢ ĉᵢ + m̂ᵢ r
 
-    in its own axes, about its origin; the last entries, of the base, are of the whole robot.
+    in body axes, about the body's origin. The last entries, of the base, are of the whole robot.
     """
     m_hat, c_hat = with_base(m), with_base(c)
     for i, p in robot.tips_to_base():
@@ -161,8 +161,8 @@ def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
 def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
     """The velocity of the centre of mass per unit speed of each joint, in the file's base.
 
-    A joint of twist (w, v) moves a composite body; m̂ and ĉ are its mass and first moment over the
-    total mass. With the axes R of the body in the base, the joint's column is R (w × ĉ + m̂ v).
+    A joint of twist (w, v) moves a composite body; m̂ and ĉ are the body's mass and first moment,
+    divided by the total mass. With the body's axes R in the base, the column is R (w × ĉ + m̂ v).
     """
     X = robot.displacements(q)
     m_hat, c_hat = composite_moments(robot, X, *mass_fractions(robot))
@@ -177,7 +177,7 @@ def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
 
 @by_definition("momentum", "velocities")
 def momentum(robot: RobotModel, q: Vector, qd: Vector) -> Vector:
-    """Angular momentum about the origin of the file's base, and linear momentum, in its axes.
+    """Angular momentum about the origin of the file's base and linear momentum, in base axes.
 
     A body that rotates with ω and whose origin moves with v has, about its origin,
 

@@ -1,4 +1,4 @@
-"""What a formulation is, and the decorator that describes one."""
+"""The class `Formulation`, and the decorator `describe` that attaches it to a function."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -36,12 +36,12 @@ class Formulation:
     topology: str = "tree"
     """Whether it holds for trees or for serial arms only."""
     minimal: bool = True
-    """Whether it holds for lumped inertias, whose masses may be zero: not if it divides by them."""
+    """Whether it holds for lumped inertias: then it never divides by masses, which may be zero."""
     traced: bool = False
     """Whether it needs traced scalars, because it differentiates their operations."""
     starting_from: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """By the name of an intermediate result, the function from that result on, for the rigid bodies
-    without rotors: some published counts start at such a result."""
+    """The rest of the computation as a function, by the name of the intermediate result at which it
+    starts, as some published counts do. It holds for robots without rotor inertia."""
     contends: bool = False
     """Whether the search for the cheapest program considers it: true if it has the lowest count on
     some arm (see `benchmarks/search.py`) and holds for all values of the constants."""
@@ -132,7 +132,7 @@ def by_definition(
 def with_rotors(quantity: str, function: Function) -> Function:
     """Add rotor inertia to the result of a function, if the quantity depends on rotor inertia.
 
-    The function itself gets a robot without rotor inertia, so that it cannot be added twice.
+    The function itself gets a robot without rotor inertia, which is thus added only once.
     """
     if quantity not in ROTORS:
         return function
@@ -154,4 +154,4 @@ ROTORS: dict[str, Callable[..., Any]] = {
     "inertia_matrix": lambda rotors, H, *_: H + np.diag(rotors),
     "linearization": lambda rotors, H_V_P, *_: (H_V_P[0] + np.diag(rotors), *H_V_P[1:]),
 }
-"""How to add rotor inertia to a quantity; the others build on these or do not depend on it."""
+"""How to add rotor inertia, by quantity; other quantities call these or do not depend on it."""

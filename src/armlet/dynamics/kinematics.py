@@ -133,7 +133,7 @@ def jacobian_rate(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = 
 
 @by_definition("poses", "outward")
 def poses(robot: RobotModel, q: Vector, frames: Sequence[str] | None = None) -> Matrix:
-    """The pose of every frame, or of those named, in the file's base.
+    """The pose of each frame in `frames`, by default of every frame, in the file's base.
 
     The axes R, by rows, and the origin o of each body are computed outwards, oᵢ = oₚ + Rₚ r with
     the origin r of body i in the frame of its parent.
@@ -156,10 +156,10 @@ def poses(robot: RobotModel, q: Vector, frames: Sequence[str] | None = None) -> 
 def jacobian_rates(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None = None
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """The geometric Jacobian Jq of a frame with its first and second rates along q, q̇, q̈.
+    """The geometric Jacobian Jq of a frame with its first and second derivatives by time.
 
-    The recursion runs inwards: s is the frame's position from the origin of body i, with its rates
-    in fixed axes, all in the body's axes; r, ṙ, r̈ are those of the next body's origin:
+    The recursion runs inwards. Relative to the origin of body i, the frame is at s and the origin
+    of the next body at r. Their rates are relative to fixed axes. All are in the axes of body i:
 
         s = r + s of the next,   ṙ = ω × r + v q̇,   r̈ = Ω r + 2 ω × v q̇ + v q̈
 

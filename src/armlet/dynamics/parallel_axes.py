@@ -3,12 +3,12 @@
 Axes of opposite directions are parallel too: there is a half turn about x between their bodies. A
 run of parallel axes starts on the parent of its first body. Relative to this parent, each body of
 the run rotates by the sum of the joint angles, about one direction. The torques of the run depend
-only on components along the axes, so the other components of a moment or an inertia skip the joints
-in between and are transformed directly to the parent; the components of an angular velocity across
-the axes are transformed directly from the parent. This saves operations only for runs that start on
-the base or on a child of the base.
+only on components along the axes. The other components of a moment or an inertia skip the joints in
+between: they are transformed directly to the parent. Likewise, the components of an angular
+velocity across the axes are transformed directly from the parent. This saves operations only for
+runs that start on the base or on a child of the base.
 
-On an arm without such runs `ParallelAxes` is the list of its displacements.
+On an arm without such runs, `ParallelAxes` transforms by the displacements alone.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,13 +23,13 @@ NOTHING = symmetric(0, 0, 0, 0, 0, 0)
 
 @dataclass(frozen=True)
 class CarriedWrench:
-    """The wrench that a body carries: a force and a moment about its origin, in its axes."""
+    """The force and the moment that a body carries, about its origin and in body axes."""
 
     f: Vector
     t: Vector
     ahead: Vector = field(default_factory=lambda: ZERO)
-    """The part of the moment that skips the run and is added to the body that the run starts on, in
-    the axes that the carrying body has with all joints of the run at zero."""
+    """The part of the moment that skips the run and is added to the parent of the run's first body,
+    in the axes that the carrying body has when all joints of the run are at zero."""
 
     def __add__(self, other: "CarriedWrench") -> "CarriedWrench":
         return CarriedWrench(self.f + other.f, self.t + other.t, self.ahead + other.ahead)
@@ -41,7 +41,7 @@ class CarriedWrench:
 
 @dataclass(frozen=True)
 class CarriedBody:
-    """A rigid body: its mass, first moment and inertia, about a frame's origin, in its axes."""
+    """Mass, first moment and inertia of a rigid body, about the origin of a frame, in its axes."""
 
     m: Scalar
     c: Vector
@@ -100,7 +100,7 @@ class ParallelAxes:
         return Displacement(self.X[i][len(self.robot._mounts[i]) :])
 
     def vector(self, i: int, v: Sequence[Vector]) -> Vector:
-        """The vector v of the parent in the axes of body i; v has one vector per body, base last.
+        """The vector of the parent in the axes of body i; `v` has a vector per body, base last.
 
         Within a run, the vectors may differ only along the axes, as angular velocities do.
         """
@@ -108,7 +108,7 @@ class ParallelAxes:
         return self.turn[i].inverse().vector(across(self.at_zero(i, v))) + along(parent)
 
     def at_zero(self, i: int, v: Sequence[Vector]) -> Vector:
-        """The vector v of the body where the run of body i starts, in the axes of `ahead`."""
+        """The entry of `v` for the body where the run of body i starts, in the axes of `ahead`."""
         first = self.start[i]
         x, y, z = self.robot._mounts[first].inverse().vector(v[self.robot.parent[first]])
         return vector(x, -y, -z) if self.is_opposite[i] else vector(x, y, z)

@@ -13,9 +13,9 @@ class Quantity:
     reads: tuple[str, ...] = ("geometry", "inertia", "gravity", "drive")
     """The groups of constants it depends on."""
     minimal: bool = False
-    """Whether it is the same for minimal inertial parameters."""
+    """Whether it stays the same when inertial parameters are lumped."""
     options: tuple[str, ...] = ()
-    """Further options: the wrench on the tool, the name of a frame or of a formulation."""
+    """Further options, such as the wrench of the tool, a frame or the name of a formulation."""
     inverts: str = ""
     """The quantity that it inverts, which may be singular."""
     results: tuple[str, ...] = ()

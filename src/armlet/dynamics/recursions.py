@@ -61,7 +61,7 @@ def centripetal(w: Vector, r: Vector) -> Vector:
 
 
 def joint_acceleration(robot: RobotModel, i: int, w: Vector, qd: Vector, qdd: Vector) -> Vector:
-    """The acceleration of its body's origin that joint i adds: 2 ωᵢ × v q̇ᵢ + v q̈ᵢ."""
+    """What joint i adds to the acceleration of its body's origin: 2 ωᵢ × v q̇ᵢ + v q̈ᵢ."""
     twice = joint_motion(robot, i, [2 * x for x in qd])
     return cross(w, twice.v) + joint_motion(robot, i, qdd).v
 
@@ -142,8 +142,8 @@ def accelerations(
 ) -> list[Vector]:
     """The acceleration a of each body's origin; gravity enters as -g of the base, the last entry.
 
-    The origin is at r, fixed in the parent, plus h along the joint's axis z, which a prismatic
-    joint changes:
+    The origin is at r + h z from the parent's: r is fixed in the parent, z is the joint's axis, and
+    a prismatic joint changes h:
 
         aᵢ  = aₚ + Ωₚ r + Ωᵢ h z + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
     """
@@ -158,7 +158,7 @@ def accelerations(
 def joint_torques(
     robot: RobotModel, X: list[Displacement], f: Sequence[Vector], t: Sequence[Vector]
 ) -> list[Scalar]:
-    """Joint torques τ from the force f and moment t (about its origin) that each body needs.
+    """Joint torques τ from the force f and the moment t on each body, about the body's origin.
 
     A joint carries the wrenches of its body and of all that the body carries:
 

@@ -32,7 +32,7 @@ Columns = tuple[tuple[float, ...], ...]
 Parameters = str | Columns
 """The name of a set of parameters, or the columns of a `MinimalParameters`."""
 STATES = 3
-"""The number of random rows per parameter, and the least number of random states, for a rank."""
+"""For a rank at random states: the least number of states, and the rows per parameter."""
 
 
 @describe(
@@ -66,8 +66,8 @@ def regressor(
 
     and nothing to other torques. The standard parameters are those of `robot.phi`, flattened. The
     minimal parameters are those of `armlet.minimal_parameters`: φ' = Λ φ, and Y' = Y Λ⁻ for the
-    right inverse Λ⁻ whose columns are bodies on one or two frames. The columns of `rotors` have q̈ᵢ
-    in row i, those of `friction` q̇ᵢ, sign(q̇ᵢ) and 1.
+    right inverse Λ⁻ whose columns are parameters of one or two bodies. The columns of `rotors` have
+    q̈ᵢ in row i, those of `friction` q̇ᵢ, sign(q̇ᵢ) and 1.
     """
     sets = full_sets(robot, parameters, PARAMETERS, rotors, friction)
     return torques_of(robot, q, qd, qdd, sets, rotors, friction)
@@ -179,7 +179,7 @@ def torques_of(
 def with_columns(
     robot: RobotModel, name: str, taken: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The options of a request with a `MinimalParameters` as its columns and drive options."""
+    """The options, with a `MinimalParameters` replaced by its columns and its drive options."""
     parameters = options.get("parameters")
     if not isinstance(parameters, MinimalParameters):
         return dict(options)

@@ -17,9 +17,9 @@ WORST_CONDITION = 1e7
 def joint_without_inertia(robot: RobotModel) -> int | None:
     """The outermost joint that can move without moving any inertia, or None.
 
-    Its pivot is zero in the elimination of H from the tips inwards, at a random posture: joints
-    further out may have to move too. Random positions of prismatic joints are no larger than links,
-    as far out the inertia of a small body is lost in rounding. Of coupled joints the leader counts.
+    At a random posture, its pivot is zero in the elimination of H from the tips inwards; joints
+    further out may move with it. Prismatic joints move by no more than the size of the arm's links:
+    further out, rounding hides the inertia of small bodies. Of coupled joints, the leader counts.
     """
     lengths = [abs(float(x)) for row in robot.dh for x in (row.a, row.d)]
     lengths += [float(np.sqrt(abs(np.trace(J) / m))) for m, _, J in robot.bodies if m]
@@ -39,6 +39,6 @@ def joint_without_inertia(robot: RobotModel) -> int | None:
 
 
 def is_singular(Jq: Matrix) -> Matrix:
-    """For each of many Jacobians, whether it is too close to singular to be inverted."""
+    """Whether each Jacobian of a batch is too close to singular to be inverted."""
     sizes = np.linalg.svd(Jq, compute_uv=False)
     return sizes[..., 0] >= WORST_CONDITION * sizes[..., -1]

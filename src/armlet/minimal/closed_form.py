@@ -25,7 +25,7 @@ Observables = Callable[[str, JointContext], Iterator["Observable"]]
 
 
 class Observable(NamedTuple):
-    """A parameter of a body: name, coefficients, and a body with it one and all others zero."""
+    """A parameter with coefficients `reads`; in the body `alone` it is one and all others zero."""
 
     name: str
     reads: Terms
@@ -33,7 +33,7 @@ class Observable(NamedTuple):
 
 
 class Combination:
-    """A linear combination of standard parameters: their factors by their indices."""
+    """A linear combination of standard parameters: the factor of each, by the parameter's index."""
 
     __slots__ = ("terms",)
 
@@ -62,7 +62,7 @@ class Combination:
 
 
 def lin(joint: JointType, _: JointContext, body: Body) -> Body:
-    """The part of a body lumped on the parent: all of it if prismatic (Lin 1994, section 3)."""
+    """The part of a body lumped on the parent: all on a prismatic joint (Lin 1994, section 3)."""
     return body if joint.translates else axially_symmetric(body)
 
 
@@ -103,8 +103,8 @@ def closed_form(
     through one point, torques depend on kx and ky only through Uxz and Uyz about that point.
 
     A rotor's inertia is lumped into Uzz of joint r, into Uzz of joint s if s is perpendicular to r,
-    and into m̂ of a prismatic joint if neither weight nor another joint separates the two. The
-    inertia of any other rotor is a separate parameter. Friction adds three parameters per joint.
+    and into m̂ of a prismatic joint if neither weight nor another joint tells the rotor from a mass.
+    Any other rotor's inertia is a separate parameter. Friction adds three parameters per joint.
 
     The torques against gravity alone (Theorem 4) are the derivatives of the potential, to which
     body i adds -g · (first moment), with gravity g in frame i. So they depend on

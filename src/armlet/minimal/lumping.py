@@ -69,7 +69,7 @@ def hand_over(robot: RobotModel, part: Over) -> RobotModel:
 
 
 def lump(robot: RobotModel) -> RobotModel:
-    """The robot with the part of each body by `khalil_gautier` lumped into the parent.
+    """The robot with the part `khalil_gautier` of each body lumped into the body's parent.
 
     A body on a revolute joint keeps seven parameters,
 

@@ -109,7 +109,7 @@ def after_revolute(seen: JointContext) -> JointContext:
 
 
 def span_about_z(pulls: Sequence[Vector], weight: float) -> tuple[Vector, ...]:
-    """Vectors that span all rotations about z of the vectors `pulls`, whose size is `weight`.
+    """Vectors of size `weight` that span all rotations about z of the vectors `pulls`.
 
     Rotations of a vector that is not along z span the plane across z; a component along z adds z.
     """

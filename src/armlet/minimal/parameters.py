@@ -107,10 +107,10 @@ class MinimalParameters(ComparedByData, Generic[Model]):
         return values
 
     def full(self, phi_min: ArrayLike) -> NDArray[Any]:
-        """One full set of standard parameters with the given minimal ones: Λ full(φ') = φ'.
+        """A set of standard parameters with the minimal parameters `phi_min`: Λ full(φ') = φ'.
 
         All such sets give the same torques. The bodies may be unphysical, with zero masses. Leading
-        axes are preserved. `robot` returns a robot with such a set.
+        axes of `phi_min` are preserved. `robot` returns a robot with such a set.
         """
         array = np.asarray(phi_min)
         if array.shape[-1:] != (len(self),):

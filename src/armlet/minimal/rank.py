@@ -47,7 +47,7 @@ def independent(Y: Array, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
 def by_rank(
     robot: Model, Y: Array, standard: tuple[str, ...], zero: Sequence[str] = (), of: str = "torques"
 ) -> MinimalParameters[Model]:
-    """The minimal set from a regressor Y of the standard parameters; those in `zero` are zero."""
+    """The minimal set from a regressor Y of the parameters `standard`; those in `zero` are zero."""
     shown = Y.copy()
     shown[:, [standard.index(name) for name in zero]] = 0
     columns, Lam = independent(shown)

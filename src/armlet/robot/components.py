@@ -42,7 +42,7 @@ class Drive(NamedTuple):
 
 
 class Spring(NamedTuple):
-    """A spring at a joint: its stiffness (N m/rad or N/m), and the q at which it is at rest."""
+    """A spring at a joint: its stiffness (N m/rad or N/m), and the position where it is at rest."""
 
     stiffness: Scalar = 0
     reference: Scalar = 0
@@ -94,11 +94,11 @@ class Coupling(NamedTuple):
 def common_limits(
     leader: Limits, followers: Sequence[tuple[Joint, Coupling]]
 ) -> tuple[Limits, list[Joint]]:
-    """The leader's limits, narrowed by those of its followers, and the followers left out.
+    """The leader's limits, narrowed by its followers', and the followers whose range is ignored.
 
-    A follower is left out if its range would leave the leader no range to move in: some files give
-    followers the range of the leader, for any factor. The effort is the leader's, which is assumed
-    to have the drive.
+    A follower's range is ignored if it would leave the leader no range to move in: some files give
+    followers the range of the leader, for any factor. The effort is the leader's, as the leader is
+    assumed to have the drive.
     """
     lower, upper, velocity, effort = leader
     contrary = []

@@ -1,9 +1,9 @@
 """The displacement of a body from its parent: a product of axial screws.
 
 A screw is a rotation (cos, sin) about a coordinate axis and a translation along it. In modified DH
-frames a displacement is a screw about x, then one about z. Tree branches add one about z before
-both; nearly parallel axes, one about y between them. Vectors, wrenches and bodies are transformed by one screw
-at a time, which saves operations: 8M 4A for a vector, 17M 14A to rotate a symmetric tensor.
+frames a displacement is a screw about x, then one about z. On branches of a tree, another screw
+about z comes first. Between nearly parallel axes, a rotation about y follows the screw about x.
+To transform by one screw at a time saves operations: 8M 4A for a vector, 17M 14A for a tensor.
 """
 
 from functools import reduce
@@ -87,7 +87,7 @@ class Screw(NamedTuple):
     def body(self, m: Scalar, c: Vector, J: Matrix) -> Body:
         """A rigid body, transformed to the outer frame.
 
-        The translation adds the same term to J_ii and J_jj, so the rotation can use the difference
+        The translation adds the same term to J_ii and J_jj, so the rotation can use J_ii - J_jj
         from before the translation.
         """
         k, cos, sin, h = self

@@ -111,7 +111,7 @@ class FrameChoice:
     def _anchor(self, i: int) -> None:
         """Fix the axis of body i, and the origin on that axis if the origin is not free.
 
-        If it is free, the next fixed origin further out, projected on the axis, is the level.
+        The level of a free origin is the next fixed origin further out, projected on the axis.
         """
         mount, child = self.mounts[i], self.main.get(i)
         line = Line(mount.axis, None if mount.is_prismatic and child is None else mount.point)
@@ -155,7 +155,7 @@ class FrameChoice:
     def _is_opposite(
         self, x: Vector, wanted: Vector, line: Line, other: Line, scale: float
     ) -> bool:
-        """Whether -x is closer to `wanted` than x or, if both are across it, points to `other`."""
+        """Whether -x is closer to `wanted` than x; if neither is, whether -x points to `other`."""
         if abs(x @ wanted) > self.tolerance:
             return bool(x @ wanted < 0)
         if line.point is None or other.point is None:
@@ -203,7 +203,7 @@ class FrameChoice:
         )
 
     def _place_first(self, i: int) -> None:
-        """Choose the frame of the base as that of its main child i at zero: its DH row is zero."""
+        """Make the base's frame that of its main child i at zero: the child's DH row is zero."""
         mount, line = self.mounts[i], self.lines[i]
         base_x, base_y, _ = mount.pose.R
         along_x = size(cross(base_x, line.axis)) <= max(NEARLY_PARALLEL, self.tolerance)
@@ -226,7 +226,7 @@ class FrameChoice:
 
 
 def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[DHRow], list[Pose]]:
-    """The DH row of each body, and the pose of each canonical frame in the file's, the base last.
+    """The DH row of each body, and its canonical frame as a pose in its file frame, base last.
 
     In `mounts`, parents come before their children.
     """

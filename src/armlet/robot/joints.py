@@ -10,7 +10,7 @@ from armlet.scalar import Scalar, Vector, cos_sin, is_zero
 
 
 class Twist(NamedTuple):
-    """The velocity of a body at unit joint speed, in its axes: angular w, and v of its origin."""
+    """Angular velocity w of a body, and v of its origin, at unit joint speed and in body axes."""
 
     w: Vector
     v: Vector
@@ -61,7 +61,7 @@ PRISMATIC = JointType(
     "P", 1, lambda row, q: (Screw(2, *cos_sin(row.theta), q[0] + row.d),), (TRANSLATION,)
 )
 JOINT_TYPES = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC}
-"""The joint types by their kind, as files name it; to add a type, add an entry."""
+"""The joint types by their kind, as named in files; to add a type, add an entry."""
 
 
 def slices(sizes: Sequence[int]) -> tuple[slice, ...]:

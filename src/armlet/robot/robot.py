@@ -310,7 +310,7 @@ class RobotModel(ComparedByData):
     def tips_to_base(self) -> Iterator[tuple[int, int]]:
         """Every pair (body, parent), children first; the parent of a root is BASE.
 
-        A list to whose entries children are added needs a last entry for the base: `with_base`.
+        To add children to parents, a list needs a last entry for the base: see `with_base`.
         """
         return ((i, self.parent[i]) for i in reversed(range(self.nb)))
 
@@ -412,7 +412,7 @@ class RobotModel(ComparedByData):
         }
 
     def _with_constants(self, named: Mapping[str, Scalar]) -> Self:
-        """The robot with some constants replaced, which are named as in `constants`."""
+        """The robot with the constants in `named` replaced, which are named as in `constants`."""
         if not named:
             return self
 
@@ -467,7 +467,7 @@ class RobotModel(ComparedByData):
         return replace(self, g=self.frames[self.base_link].pose.R @ g)
 
     def with_tool(self, frame: str) -> Self:
-        """The robot with another one of its frames as its tool."""
+        """The robot with `frame` as its tool."""
         self.frame(frame)
         return replace(self, tool=frame)
 

@@ -24,7 +24,7 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
     """The solution q̈ of H q̈ = φ, by factors of H from articulated bodies.
 
     H = U D Uᵀ, where D holds the inertias m̂ᵢ of the articulated bodies at their joints and
-    Uⱼᵢ = s · Bᵢⱼᵀ ψᵢ is the share of its torque that joint i passes on to joint j. The three
+    Uⱼᵢ = s · Bᵢⱼᵀ ψᵢ is the share of the torque of joint i that acts on joint j. The three
     systems are solved by recursions, inwards, in place and outwards:
 
         U φ̂ = φ:     φ̂ᵢ = φᵢ - s · ηᵢ,  ηₚ += Bᵢᵀ (ηᵢ + ψᵢ φ̂ᵢ)
@@ -47,8 +47,8 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
 def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ by articulated bodies, speeds and gravity included.
 
-    The angular velocity ω, and the acceleration a of the origins from velocities and gravity alone,
-    with Ω = ω̃ ω̃ and each origin at r from the parent's plus h along the joint's axis z:
+    Velocities and gravity alone give the angular velocity ω of each body and the acceleration a of
+    its origin, which is at r + h z from the parent's, along the joint's axis z. With Ω = ω̃ ω̃:
 
         ωᵢ = ωₚ + w q̇ᵢ
         aᵢ = aₚ + Ωₚ (r + h z) + 2 ωᵢ × v q̇ᵢ,  from -g at the base
@@ -61,8 +61,8 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[
         tᵢ = ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ
         ζᵢ = (ωₚ × w q̇ᵢ, 0)
 
-    The rest is `accelerations`. If the bias is already computed, nothing else is needed, as in the
-    count of Saha 1999, Table 2.
+    `accelerations` computes q̈ from τ, η and ζ, or from τ - b alone (`from_factors`), as counted in
+    Saha 1999, Table 2.
     """
     n = robot.n
     X = robot.displacements(q)
@@ -104,7 +104,7 @@ def accelerations(
     """Joint accelerations q̈ under torques τ, with wrenches η that the velocities require.
 
     Body i accelerates with s q̈ᵢ + ζᵢ relative to its parent p: s is the joint's unit twist, ζ the
-    part of the velocities. Bᵢ takes a twist from the parent's frame to the body's, its transpose a
+    part due to velocities. Bᵢ takes a twist from the parent's frame to the body's, its transpose a
     wrench back; m̂, ψ and M̂ⁱ are those of `articulated_bodies`. Inwards, then outwards from a base
     at rest:
 
@@ -137,7 +137,7 @@ def accelerations(
 def articulated_bodies(
     robot: RobotModel, X: Sequence[Displacement]
 ) -> tuple[list[Scalar], list[Vector], list[Matrix]]:
-    """m̂, the inertia of each articulated body at its joint, with ψ, and its part M̂ⁱ on the parent.
+    """m̂, the inertia of each articulated body at its joint; ψ; and M̂ⁱ, the part its parent feels.
 
     Joint i, of unit twist s, is free to move, so its parent p feels only M̂ⁱ of the inertia M̂ᵢ:
 

@@ -38,7 +38,7 @@ def angeles_ma(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def complement(robot: RobotModel, q: Vector) -> list[dict[int, Pair]]:
-    """The blocks of T: for each body, by joint on its path, its twist at unit speed of that joint.
+    """The blocks of T: for each body and joint on its path, the body's twist at unit joint speed.
 
     If a body rotates with ω and its origin moves with v, its centre of mass moves with v + ω × com.
     The twist of the parent's origin is transformed to the body's like a wrench, with ω as the force

@@ -15,8 +15,8 @@ from armlet.scalar import Matrix, Vector
 def balafoutis_patel_62(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by generalised links.
 
-    The augmented link i is body i with the masses beyond its revolute joints lumped at their
-    origins: off-line, mass m, first moment u and inertia K about the origin. The generalised link
+    The augmented link i is body i with masses beyond revolute joints lumped at the joints' origins,
+    off-line: it has mass m, first moment u and inertia K about its origin. The generalised link
     i is all that joint i carries, with first moment U and inertia E. Lumped mass is not carried
     on, so a revolute joint i passes on m̂ = 0 and, with its origin at r from the parent's:
 

@@ -14,14 +14,14 @@ from armlet.scalar import Matrix, Vector
 class BaseReference(NamedTuple):
     """The quantities that Lin's formulations of the inertia matrix and of the bias share.
 
-    Those of body j are in its axes, about a reference common to all bodies on its path: the origin
-    of the first of these bodies. Those of a joint m on the path, j included, are at [j][m].
+    Quantities of body j are in the axes of body j, about the origin of the first body on its path,
+    the reference. Quantities of a joint m on this path, j included, are at [j][m].
     """
 
     z: list[dict[int, Vector]]
     """The axis of joint m."""
     s_hat: list[dict[int, Vector]]
-    """ŝ = z × s of a revolute joint m at s from the reference, zero of a prismatic joint."""
+    """ŝ = z × s of a revolute joint m at s from the reference, zero for a prismatic joint."""
     p_hat: list[Vector]
     """The first moment of composite body j."""
     J_bar: list[Matrix]

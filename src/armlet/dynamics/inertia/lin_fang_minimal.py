@@ -81,9 +81,9 @@ def composites(
 ) -> tuple[list[Vector], list[Vector], list[Matrix], dict[int, Scalar]]:
     """u, ĉ, Ĵ and u · t of the composite bodies, from the tips to the base (Table VII).
 
-    u, the axis of r in frame i, is zero before r and None from s on. Before s, Ĵ is zero, as is ĉ
-    of a prismatic joint, u · t (under the key i) is the moment about u for a unit acceleration of
-    joint i, and V stands for u · V u. With u = (0, 0, ±1) for a revolute joint (29):
+    u, the axis of r in frame i, is zero before r and None from s on. Before s, Ĵ is zero, ĉ is
+    zero for a prismatic joint, and V stands for u · V u. Entry i of u · t is the moment about u for
+    a unit acceleration of joint i. With u = (0, 0, ±1) for a revolute joint (29):
 
         revolute   u · tᵢ = (w · u) (Uzz + V)
         prismatic  u · tᵢ = κ¹ + (u × l)z

@@ -46,7 +46,7 @@ def walker_orin(robot: RobotModel, q: Vector) -> Matrix:
 
     Body i and all it carries, frozen together, have mass m̂ᵢ, centre of mass R̂ᵢ from the origin of
     frame i and inertia Êᵢ about that centre. A child i, with its centre at d from the parent's, is
-    added to the parent p in its axes; both parallel-axis terms together are that of a reduced mass:
+    added in the axes of the parent p. Its parallel-axis terms add up to that of a reduced mass:
 
         d  = ᵖXᵢ R̂ᵢ - R̂ₚ
         Êₚ += ᵖRᵢ Êᵢ ᵖRᵢᵀ - m̂ₚ m̂ᵢ / (m̂ₚ + m̂ᵢ) d̃ d̃

@@ -12,8 +12,8 @@ def saha(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by the decoupled natural orthogonal complement.
 
     Twists (angular, linear) and wrenches (moment, force) are about the centres of mass; r leads
-    from that of the parent p to the origin of body i, com from this origin to that of body i. The
-    joint's unit twist is S = (w, w × com + v), and the parent's twist is transformed by
+    from the centre of the parent p to the origin of body i, com from there to the centre of body i.
+    The joint's unit twist is S = (w, w × com + v), and the parent's twist is transformed by
 
         B   = [1 0; -(r + com)~ 1],   Ḃ = [0 0; -(ωₚ × r + ωᵢ × com + v q̇ᵢ)~ 0]
 

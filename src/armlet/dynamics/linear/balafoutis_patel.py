@@ -33,8 +33,8 @@ class Composite(NamedTuple):
     """Body i and all it carries, about its origin and in its axes; rates are in fixed axes.
 
     A mass beyond a revolute joint is lumped at the joint's origin, as in Algorithm 5.7, so m̂ counts
-    only the mass on prismatic joints. Rates occur only doubled: a prime is twice a rate. c' = 2 ċ
-    is linear in ω' = 2 ω as ċ is in ω, so that nothing else has to be doubled.
+    only the mass on prismatic joints. Rates are stored doubled: a prime is twice a rate. As ċ is
+    linear in ω, ω' = 2 ω gives c' = 2 ċ without further doubling.
     """
 
     m: Scalar
@@ -129,7 +129,7 @@ class Axis(NamedTuple):
     def moves(self, f: Vector, t: Vector, C_prime: Vector) -> tuple[Scalar, Scalar, Scalar]:
         """The derivatives of the torque of a joint further out by q̈, q̇ and q of this joint.
 
-        (f, t), the derivative by q̈ of the outer joint, and C' are those of the outer body.
+        C' is that of the outer body, (f, t) the derivative of its wrench by q̈ of its joint.
         """
         by_qd = self.w_prime @ t + self.v_prime @ f - self.w @ C_prime
         return self.along(f, t), by_qd, self.wdd @ t + self.vdd @ f - self.wd @ C_prime
@@ -166,7 +166,7 @@ def start(
 
 
 def derivatives(axis: Axis, body: Composite) -> Derivatives:
-    """`Derivatives` of a body whose joint has this axis."""
+    """The `Derivatives` of `body`, whose joint has the axis `axis`."""
     m, c, J, c_prime, L_prime, f, t = body
     w, v, wd, w_prime, v_prime, wdd, vdd = axis
     return (

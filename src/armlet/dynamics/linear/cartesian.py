@@ -2,9 +2,9 @@
 
 The velocity of the tool is χ̇ = Jq q̇ with the geometric Jacobian Jq. Its angular half ω is not the
 rate of any coordinates. So in the linearised model δχ = Jq δq is a small rotation δφ and a small
-translation, and δχ̇ = Jq' δq + Jq δq̇ its rate; the variation of ω is larger than that by δφ × ω.
-With six joints Jq is square, as in the book. With fewer, the left inverse of Jq is used, and the
-model holds for the motions of the tool. More are an error. Singular postures divide by zero.
+translation, and δχ̇ = Jq' δq + Jq δq̇ its rate; the variation of ω is the angular half of δχ̇, plus
+δφ × ω. With six joints Jq is square, as in the book. With fewer, the left inverse of Jq is used,
+for the possible motions of the tool. More are an error. Singular postures divide by zero.
 """
 
 from collections.abc import Callable
@@ -99,7 +99,7 @@ def check(robot: RobotModel, frame: str | None) -> None:
 
 
 def left_inverse(J: Matrix) -> Matrix:
-    """The left inverse J⁻¹ of a J with independent columns, J⁻¹ J = 1, without pivots and roots.
+    """The left inverse J⁻¹ of J with independent columns, J⁻¹ J = 1, without pivots and roots.
 
     J = Q U with U unit upper triangular and orthogonal columns in Q, by the modified Gram-Schmidt
     process; then J⁻¹ = U⁻¹ (QᵀQ)⁻¹ Qᵀ.
