@@ -64,7 +64,7 @@ def computed_torque(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
     -------
     Function
         The torques, a function of q, qd, target, target_velocity and target_acceleration. For a
-        moving target, call this function in a user function of t, or pass a row for every step.
+        moving target, call this function in a user function of t, or pass targets for every step.
 
     Examples
     --------
@@ -113,8 +113,8 @@ def impedance(
     ----------
     robot : Robot
     stiffness, damping : array_like of shape (), (3,) or (6,)
-        K and D along the axes of the base, N/m and N s/m; one number stands for all three. With six
-        numbers the orientation has springs, too: the first three, Nm/rad and Nm s/rad.
+        K and D along the axes of the base, N/m and N s/m; one number stands for all three. Of six
+        numbers, the first three, Nm/rad and Nm s/rad, are those of the orientation.
     frame : str, optional
         The name of the frame; by default the tool.
     joint_damping : array_like of shape () or (n,)

@@ -16,8 +16,8 @@ from armlet.errors import DataError, ModelError, listing, quote
 from armlet.simulation.step import check_steps
 
 BALANCE = 1e-6
-"""The gravity torque of a joint without a drive that still counts as zero, as a fraction of the
-weight of the arm at a lever of 1 m."""
+"""The largest gravity torque that counts as zero on a joint without a drive, relative to the weight
+of the arm at a lever of 1 m."""
 
 
 class Regulator(NamedTuple):
@@ -131,8 +131,8 @@ def tracker(
     """The time-varying linear-quadratic regulator along a trajectory.
 
     The trajectory has a row for every dt; the feedforward torques are those of the inverse
-    dynamics, held during each step. The gains follow from the Riccati equation, backwards along the
-    linear models of the rows, with the costs of `regulator`.
+    dynamics, held during each step. The gains follow from the Riccati equation, which is solved
+    backwards with the linear models of the rows and the costs of `regulator`.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def tracker(
     state_cost, torque_cost : array_like
         Q and R, as `regulator` takes them.
     end_cost : array_like, optional
-        S at the end: a number, diagonal or matrix; by default of an infinite time at the last row.
+        S at the end: a number, diagonal or matrix; by default for an infinite time at the last row.
 
     Returns
     -------

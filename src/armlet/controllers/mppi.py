@@ -21,16 +21,16 @@ from armlet.simulation.step import check_result, check_steps
 class Sampler:
     """Model predictive path integral control by sampled plans (Williams and others 2017).
 
-    A sampler has a plan for the next steps. Each call with the state of the arm changes the plan
-    randomly, rolls out all changed plans, replaces the plan by their mean, with the weights
-    exp(-cost / temperature), returns the torques of the first step, and shifts the plan by a step.
+    A sampler has a plan for the next steps. Each call rolls out random changes of the plan from the
+    state of the arm, and replaces the plan by the mean of the changed plans with weights
+    exp(-cost / temperature). It returns the first step's torques and shifts the plan by one step.
 
     Parameters
     ----------
     robot : Robot or Plant
         As in `armlet.rollout`.
     cost : Function
-        The cost at an instant, a number, as a function of q, qd, t (from now on), plan and further
+        The cost at an instant, a number: a function of q, qd, t (0 at the call), plan and further
         arguments. The costs of all steps are added up.
     dt : float
         The length of a step in s.
@@ -39,7 +39,7 @@ class Sampler:
     noise : array_like of shape () or (m,)
         The standard deviation of the changes, one for all entries of a step or one for each.
     temperature : float
-        How much a cost may exceed the least one before its plan matters little.
+        The excess over the least cost at which the weight of a plan has fallen to 1/e.
     samples : int
         The number of plans that each call tries out; the first is the current plan, unchanged.
     correlation : float

@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 MEMORY = 6.0
-"""The half width of the parallel filter, in periods of its cut-off; its weights fall to 1e-6."""
+"""The half width of the parallel filter, in cut-off periods; weights there are about 1e-6."""
 POWER = 0.95
 """The frequency of a motion is the one below which this share of a position's power lies."""
 NOISE = 0.1
 """The largest rms noise of an acceleration, relative to the rms of the acceleration."""
 SEGMENT = 2**16
-"""The most samples of one spectrum; longer logs have an average of several spectra."""
+"""The largest number of samples per spectrum; for longer logs several spectra are averaged."""
 
 
 def _gain(f: NDArray[np.floating[Any]], cutoff: float, order: int) -> Array:
-    """The gain of a Butterworth filter forwards and backwards, without phase."""
+    """The gain of a Butterworth filter that is applied forwards and backwards."""
     return np.asarray(1 / (1 + (f / cutoff) ** (2 * order)))
 
 
@@ -28,9 +28,9 @@ def lowpass(
 ) -> list[Array]:
     """Apply a Butterworth filter without phase; return every `step`-th row, and its derivatives.
 
-    Rows are mirrored through both ends by the half width of the filter, and the line from the first
-    to the last row is subtracted. The Fourier transform of the rest is multiplied by the gain. This
-    is `scipy.signal.sosfiltfilt` with exact derivatives.
+    Both ends are extended by odd reflection, over the half width of the filter, and the line from
+    the first to the last row is subtracted. The Fourier transform of the rest is multiplied by the
+    gain. This is `scipy.signal.sosfiltfilt` with exact derivatives.
     """
     from scipy.fft import next_fast_len
 
@@ -69,9 +69,9 @@ def decimate(
 ) -> Array:
     """Apply the filter of `lowpass` to `count` rows; return the filtered rows at `indices`.
 
-    `blocks` are consecutive rows from row `first` on, with any further axes, and include all rows
-    within `half_width` of an index. The filter is a weighted mean of the rows around an index, so
-    only one block is in memory at a time. Rows are mirrored at both ends.
+    `blocks` yields consecutive rows from row `first` on, of any shape, among them all rows within
+    `half_width` of an index. The filter is a weighted mean of the rows around an index, so only one
+    block is in memory at a time. Both ends are extended by odd reflection.
     """
     half = half_width(cutoff, rate)
     gain = _gain(np.fft.rfftfreq(4 * half, 1 / rate), cutoff, order)
@@ -96,7 +96,7 @@ def decimate(
 
 
 def _mean(weights: Array, i: int, count: int) -> tuple[int, Array]:
-    """The first row of the weighted mean around row i, and the weights of it and later rows."""
+    """The index of the first row in the weighted mean around row i, and the weights from there."""
     half = len(weights) // 2
     around = np.arange(i - half, i + half + 1)
     first, last = max(0, i - half), min(count, i + half + 1)
@@ -114,7 +114,7 @@ def _mean(weights: Array, i: int, count: int) -> tuple[int, Array]:
 def smoothing_spline(
     t: Array, x: Array, at: Array, cutoff: float, derivatives: int = 2
 ) -> list[Array]:
-    """A smoothing spline through samples at any times, and its derivatives.
+    """Evaluate a smoothing spline of samples `x` at times `t`, and its derivatives, at times `at`.
 
     The spline that minimises Σ (x - y)² + λ ∫ ÿ² has the gain 1/(1 + λ ω⁴ Δt) at a frequency ω.
     λ is chosen such that the gain at the cut-off is one half.
@@ -131,7 +131,7 @@ def smoothing_spline(
 
 
 def interpolate(at: Array, t: Array, x: Array) -> Array:
-    """Interpolate the columns of x linearly at other times."""
+    """Interpolate the columns of `x`, sampled at times `t`, linearly at times `at`."""
     return np.stack([np.interp(at, t, column) for column in x.T], axis=1)
 
 
@@ -155,7 +155,7 @@ def spectrum(x: Array, rate: float) -> Spectrum:
 
 
 def motion_frequencies(s: Spectrum) -> Array:
-    """The frequency of each column below which `POWER` of its power above the floor lies."""
+    """The frequency below which a share `POWER` of each column's power above the floor lies."""
     above = np.maximum(s.power - s.floor, 0)
     share = np.cumsum(above, axis=0) / np.maximum(above.sum(axis=0), 1e-300)
     return np.asarray(s.f[np.argmax(share >= POWER, axis=0)])
@@ -164,8 +164,8 @@ def motion_frequencies(s: Spectrum) -> Array:
 def quiet_cutoff(s: Spectrum, bandwidth: float, derivatives: int) -> float:
     """The highest cut-off at which no column has more noise than `NOISE` after differentiation.
 
-    A noise floor N of the power density has, after d derivatives, N (2π)²ᵈ f²ᵈ⁺¹ / (2d + 1) of
-    variance below f. The motion's variance is the power over the floor and below the bandwidth.
+    After d derivatives, noise of power density N has below f the variance N (2π)²ᵈ f²ᵈ⁺¹/(2d + 1).
+    The motion's variance is the power above the noise floor, up to the bandwidth.
     """
     w = (2 * np.pi * s.f[:, None]) ** (2 * derivatives)
     own = np.where(s.f[:, None] <= bandwidth, np.maximum(s.power - s.floor, 0) * w, 0)

@@ -45,7 +45,7 @@ ALL_ROWS = {"instrumental": "instrumental variables", "robust": "a robust estima
 
 
 class Client(Protocol):
-    """The one method of a Dask client that is used."""
+    """The only method of a Dask client that armlet calls."""
 
     def map(self, function: Callable[..., Any], items: Sequence[Any], *, pure: bool) -> Any:
         """Submit function(item) for every item, and return the futures."""
@@ -79,14 +79,14 @@ def identify(
         an offset of every joint.
     physical : Physical or bool, optional
         Whether to find physically consistent bodies, too, by linear matrix inequalities; or a
-        `Physical` with options for them. Needs cvxpy, and is True by default if it is installed.
+        `Physical` with options. Needs cvxpy; by default True if cvxpy is installed.
     estimator : {"weighted", "ordinary", "robust", "instrumental"}
         Least squares weighted by the noise of each joint, unweighted, or with less weight for large
         residuals (Huber); or instrumental variables, which noise in the positions does not bias.
     instrument : function, optional
-        For instrumental variables, a function such as that of `closed_loop`: from the robot with
-        the current estimate and a run it computes positions (k, n) without noise at the times
-        `run.t`. By default the measured motion at low frequencies.
+        For instrumental variables, a function(robot, run), such as `closed_loop` returns. It
+        returns positions (k, n) without noise at the times `run.t`, for the robot with the current
+        estimate. By default these are the measured motion at low frequencies.
     preprocessing : Preprocessing, optional
         How logs are resampled, filtered and differentiated.
     validation : float or sequence of Log
@@ -301,7 +301,7 @@ def _read_run(
     share: float,
     numbered: tuple[int, Log | Reader],
 ) -> Runs | str:
-    """The run of a log, or why it cannot be read; after `STORED` logs, without samples."""
+    """The run of a log, or why reading failed; runs after the first `STORED` have no samples."""
     k, log = numbered
     try:
         run = _run(regressor, settings, share, open_log(log))
@@ -334,9 +334,9 @@ def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log:
 def _independent_share(samples: Samples) -> float:
     """The share of rows that are independent.
 
-    Filtered noise has as many independent values per second as white noise below the cut-off, times
-    the integral of the squared gain, 1 / (1 + f²ᵐ)² for a Butterworth filter of order m that is
-    applied forwards and backwards.
+    The number of independent values per second of filtered noise is twice the cut-off times the
+    integral of the squared gain, 1 / (1 + f²ᵐ)² for a Butterworth filter of order m that is applied
+    forwards and backwards.
     """
     if len(samples.indices) < 2:
         return 1.0
@@ -366,7 +366,7 @@ def cross_validate(
     robot, logs, model, preprocessing
         As `identify` takes them.
     blocks : int
-        The number of blocks of time in each run; 1 to leave out one whole run after the other.
+        The number of blocks that each run is divided into; with 1, a block is a whole run.
 
     Returns
     -------
@@ -404,9 +404,9 @@ class Payload(NamedTuple):
     deviation: float
     """The standard deviation of the mass."""
     before: Fit
-    """The errors of the torques without the payload."""
+    """The torque errors of the arm's model without the payload."""
     fit: Fit
-    """The errors of the torques with the payload."""
+    """The torque errors of the arm's model with the payload."""
 
 
 @single_blas_thread
@@ -437,7 +437,7 @@ def identify_payload(
     Returns
     -------
     Payload
-        `robot.with_payload(payload.mass, payload.com, payload.inertia, frame)` is the arm with it.
+        `robot.with_payload(payload.mass, payload.com, payload.inertia, frame)` is the loaded arm.
     """
     robot = arm.regressor.robot if isinstance(arm, Identified) else arm
     body, at = robot.frame(frame)

@@ -26,7 +26,7 @@ JITTER = 1e-3
 GAP = 10.0
 """A gap in time is longer than this many steps, and than a quarter period of the bandwidth."""
 LOWEST_RATE, HIGHEST_BANDWIDTH, HIGHEST_CUTOFF = 0.9, 0.2, 0.4
-"""The lowest rate and the highest cut-offs, relative to the rate of the log."""
+"""The lowest rate, highest bandwidth and highest cut-off, relative to the rate of the log."""
 LOWEST_BANDWIDTH = 1.0
 """The lowest bandwidth that is chosen, in Hz."""
 ABOVE_MOTION = 10.0
@@ -68,11 +68,11 @@ class Samples:
     indices : array of int of shape (m,)
         The indices of the rows that remain after decimation.
     bandwidth, order : float or None, int
-        The cut-off in Hz and the order of the parallel filter; None if there is none.
+        The cut-off in Hz of the parallel filter, None without one, and the order of the filters.
     joints, name : tuple of str, str
         The names of the joints and of the log.
     choices, notes : mapping, tuple of str
-        All choices by name, and in sentences, which follow the notes of the log.
+        All choices by name, and the notes of the log followed by notes on the choices.
     payload : Load, optional
         The known payload that the arm carried.
     """
@@ -145,7 +145,7 @@ class Samples:
             yield slice(first, min(first + BLOCK, span.stop))
 
     def _span(self, indices: NDArray[np.intp]) -> slice:
-        """The rows that decimated rows depend on."""
+        """The rows that the decimated rows at `indices` depend on."""
         margin = filters.half_width(self.bandwidth, self.rate) if self.bandwidth else 0
         first, last = int(indices[0]) - margin, int(indices[-1]) + margin
         return slice(max(0, first), min(len(self), last + 1))
@@ -182,15 +182,15 @@ class Preprocessing:
         Whether to differentiate the filtered positions or a smoothing spline with the same cut-off,
         which needs no even grid.
     velocity : {"auto", "measured", "derived"}
-        Whether measured velocities are used; by default if they agree with the positions.
+        Whether measured velocities are used; by default only if they agree with the positions.
     acceleration : {"derived", "measured"}
         Whether measured accelerations are used.
     decimate : bool
-        Whether to filter in parallel and decimate; if not, the cut-off is the bandwidth.
+        Whether to filter in parallel and decimate; if not, `cutoff` is the bandwidth by default.
     trim : float, optional
         The time that is left out at each end, in s; by default two periods of the lowest cut-off.
     rest : bool
-        Whether rows of joints at rest are used, where the direction of friction is not known.
+        Whether to use rows of joints at rest, for which the direction of friction is unknown.
     """
 
     rate: float | None = None
@@ -459,7 +459,7 @@ def _joint_in_motion(
     """Whether each time is outside the rests of a joint.
 
     The speed is the difference of positions over one period of the bandwidth, which has less noise
-    than a derivative. A rest takes over two periods, longer than a reversal.
+    than a derivative. Only rests of over two periods count, as reversals are shorter.
     """
     half = 0.5 / bandwidth
     ends = np.clip([t - half, t + half], t[0], t[-1])
@@ -475,7 +475,7 @@ def _joint_in_motion(
 
 
 def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[Flags, float]:
-    """Whether each time is half a period away from rests longer than `longer`, and their sum."""
+    """Whether times are half a period away from rests over `longer`, and the rests' total time."""
     half = 0.5 / bandwidth
     change = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]])))
     first, last = t[change[::2]], t[change[1::2] - 1]

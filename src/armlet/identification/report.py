@@ -1,4 +1,4 @@
-"""The report of an identification: one page with tables and figures, that needs no network."""
+"""The HTML report of an identification: tables and figures on one page, readable offline."""
 
 from collections.abc import Container, Iterable, Sequence
 from html import escape
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 POINTS = 1500
 """How many points a curve has at most."""
 ERROR, WORST, CONDITION = 10.0, 20.0, 1000.0
-"""The limits of the verdict: errors of all torques and of any joint's in %, condition number."""
+"""The largest accepted error of all torques and of one joint, in %, and condition number."""
 MEASURED, PREDICTED, RESIDUAL, HELD, OTHER = SHADE, COLOURS[0], COLOURS[3], COLOURS[1], COLOURS[2]
 
 
@@ -107,7 +107,7 @@ def _table(
     faint: Container[str] = (),
     words: bool = False,
 ) -> str:
-    """An HTML table; rows whose first cell is in `faint` are faint, `words` are aligned left."""
+    """An HTML table; rows named in `faint` are grey, and `words` aligns the last column left."""
     lines = ["<tr>" + "".join(f"<th>{escape(x)}</th>" for x in head) + "</tr>"]
     for row in rows:
         mark = ' class="weak"' if row[0] in faint else ""
@@ -252,7 +252,7 @@ def torques(result: "Identified", height: int = 170) -> Any:
 
 
 def _residuals(result: "Identified") -> str:
-    """Histogram and spectrum of the residuals of every joint, in units of its noise."""
+    """Histogram and spectrum of each joint's residuals, divided by the joint's noise."""
     from scipy.signal import welch  # which takes as long to load as all of armlet
 
     graphs = graph_objects()

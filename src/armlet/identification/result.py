@@ -1,4 +1,4 @@
-"""`Identified`: the parameters of an arm, how well they meet the torques, files and the report."""
+"""`Identified`, the result of `identify`: parameters, torque errors, files and the report."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from armlet.plotting import Figure, Plottable, Theme, with_theme
 LEAST_SQUARES, INSTRUMENTAL, CONSISTENT = "least squares", "instrumental variables", "consistent"
 """The names of solutions."""
 SMALL_TORQUE = 1e-6
-"""Errors are in % of a joint's torque, or of this share of the largest torque if that is more."""
+"""The least torque that a joint's error is relative to, as a share of the largest joint torque."""
 
 
 class Fit(NamedTuple):
@@ -54,15 +54,15 @@ class Identified(Plottable):
     Attributes
     ----------
     regressor : TorqueRegressor
-        The torques as columns times parameters.
+        The torque model: columns times parameters.
     estimate : Estimate
         The parameters by least squares or instrumental variables, with covariance and noise.
     standard : array, optional
-        Standard parameters, ten per body and those of the drives, of physical bodies that meet the
-        torques best; None if they were not requested.
+        The standard parameters, ten per body and those of the drives, of the physical bodies with
+        the smallest torque errors; None if physical bodies were not requested.
     fits : mapping of str to Fit
-        The errors of "least squares" or "instrumental variables", and of "consistent" bodies, on
-        the data used and, with "validation, " before the name, on data held out.
+        Torque errors by the name of a solution, such as "least squares" or "consistent", on the
+        data used; errors on data held out have names that start with "validation, ".
     condition : float
         The condition number of the regressor.
     essential : tuple of str
@@ -120,7 +120,7 @@ class Identified(Plottable):
 
     @property
     def solution(self) -> str:
-        """The solution that `robot`, files and curves use: "consistent" with physical bodies."""
+        """The solution that `robot`, files and figures use: "consistent", if there is one."""
         return [*self.solutions][-1]
 
     @property
@@ -149,7 +149,7 @@ class Identified(Plottable):
     def compare(self, run: Samples, solution: str | None = None) -> tuple[Array, Array, Array]:
         """The times, measured and predicted torques of a run, filtered alike and decimated.
 
-        Predictions are those of `robot`, or of a solution by its name, such as "least squares".
+        Predictions are those of `robot`, or of the named `solution`, such as "least squares".
         """
         x = self._parameters(solution) + self.regressor.payload(run.payload)
         predicted = (self._torques(own.q, own.qd, own.qdd, x) for own in run.blocks())
@@ -160,7 +160,7 @@ class Identified(Plottable):
     ) -> tuple[Array, Array]:
         """The torques at some states, (k, n), and their standard deviations, noise included.
 
-        Torques are those of `robot`, or of a solution by its name; deviations those of `values`.
+        Torques are those of `robot`, or of the named `solution`; deviations are by `estimate`.
         """
         W = self.regressor.columns(q, qd, qdd)
         spread = np.einsum("kip,pr,kir->ki", W, self.estimate.covariance, W)
@@ -168,7 +168,7 @@ class Identified(Plottable):
         return self.torques(q, qd, qdd, solution), deviations
 
     def torques(self, q: Array, qd: Array, qdd: Array, solution: str | None = None) -> Array:
-        """The torques of `robot`, or of a solution by its name, and known torques, (k, n)."""
+        """The torques (k, n) of `robot`, or of the named `solution`, known torques included."""
         return self._torques(q, qd, qdd, self._parameters(solution))
 
     def _torques(self, q: Array, qd: Array, qdd: Array, x: Array) -> Array:

@@ -17,7 +17,7 @@ Rows = tuple[Array, Array]
 SMALL = 1e-10
 """Singular values below this share of the largest count as zero; columns have length one."""
 FREE = 10
-"""The fewest rows, beyond one per parameter that acts on a joint, to estimate its noise."""
+"""The fewest rows of a joint, beyond one per parameter acting on it, to estimate its noise."""
 ROUNDS = 50
 HUBER = 1.345
 """The residual, in deviations, above which weights fall: 95 % efficient for normal residuals."""
@@ -116,7 +116,7 @@ def residual_squares(R: Array, x: Array) -> Any:
 
 
 def residual_noise(factors: Factors, x: Array, rank: int) -> Array:
-    """The standard deviation of each joint's residuals, over rows less an equal share of `rank`."""
+    """The standard deviation of each joint's residuals, for rows - `rank`/n degrees of freedom."""
     free = np.maximum(factors.rows - rank / len(factors.R), 1)
     least = 1e-12 * np.sqrt(factors.torques / np.maximum(factors.rows, 1)) + np.finfo(float).tiny
     return np.asarray(np.maximum(np.sqrt(residual_squares(factors.R, x) / free), least))
@@ -228,10 +228,10 @@ class Gains(NamedTuple):
 def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[Estimate, Gains]:
     """Parameters and gains of drives, from logs with currents and a known payload.
 
-    The currents of each joint are i = k (Y φ + y), with known torques y of a payload, without which
-    k and φ are determined only up to a factor (Gautier and Briot 2014). As currents are noisy, they
-    are fitted, by Gauss-Newton steps in φ and k on triangular factors of (Y | y | i). The first
-    step starts from the solution of Y φ - g i = -y, g = 1/k, which is linear, but biased by noise.
+    The noisy currents of each joint, i = k (Y φ + y), are fitted by Gauss-Newton steps in φ and k
+    on triangular factors of (Y | y | i). Without the known torques y of a payload, k and φ would be
+    determined only up to a factor (Gautier and Briot 2014). The first step starts from the solution
+    of Y φ - g i = -y, g = 1/k, which is linear, but biased by noise.
     """
     n, size, _ = factors.R.shape
     p = size - 2
@@ -276,7 +276,7 @@ def in_torques(factors: Factors, gains: Array) -> Factors:
 
 
 def _start(factors: Factors, joints: Sequence[str], p: int) -> tuple[Array, Array]:
-    """Initial φ and k = 1/g of `calibrate`, by the linear form with scaled currents."""
+    """The φ and k = 1/g that `calibrate` starts from: a linear solution, with scaled currents."""
     n, size, _ = factors.R.shape
     unit = np.maximum(np.sqrt(factors.torques), np.finfo(float).tiny)
     currents = _of_each_joint(-factors.R[:, :, -1] / unit[:, None])

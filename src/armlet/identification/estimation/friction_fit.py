@@ -1,4 +1,4 @@
-"""The shape of friction, in whose parameters torques are nonlinear: separable least squares."""
+"""The shape of friction by separable least squares, as torques are nonlinear in the shape."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -43,15 +43,15 @@ def friction_shape(
     ----------
     robot : Robot
     logs, model, preprocessing
-        As `identify` takes them; slow motion is needed, and the friction of the model is not used.
+        As `identify` takes them; logs need slow motion, and `model.friction` is ignored.
     stribeck : bool
-        Whether there is Stribeck friction, too.
+        Whether to fit Stribeck friction, too.
 
     Returns
     -------
     Friction
-        For `TorqueModel(friction=...)` and `Plant(friction=...)`. The size of Stribeck friction
-        follows from `identify`.
+        The shape, for `TorqueModel(friction=...)` and `Plant(friction=...)`. `identify` finds the
+        size of Stribeck friction.
     """
     from scipy.optimize import minimize  # which takes as long to load as all of armlet
 
@@ -89,7 +89,7 @@ def sigmoid_friction(
     ----------
     robot : Robot
     logs, model, preprocessing
-        As `identify` takes them; slow motion is needed, and the friction of the model is not used.
+        As `identify` takes them; logs need slow motion, and `model.friction` is ignored.
 
     Returns
     -------

@@ -39,7 +39,7 @@ from armlet.simulation import Plant, Trajectory, rollout
 from armlet.simulation.forces import Friction, friction_torque
 
 Instrument = Callable[[Robot, Samples], ArrayLike]
-"""A function of the robot with the current estimate and of a run: positions (k, n) at `run.t`."""
+"""A function(robot, run): positions (k, n) at `run.t`, for the robot with the current estimate."""
 MOTION = 0.3
 """The cut-off of the default instrument, relative to the bandwidth. The variance of noise in
 accelerations grows with the fifth power of the cut-off: 1/400 of it remains."""
@@ -83,9 +83,9 @@ def instrumental(
 ) -> tuple[Estimate, InstrumentTest, Array]:
     """The estimate by instrumental variables, each joint weighted by its noise.
 
-    The default instrument is the measured motion below `MOTION` bandwidths, which an arm with
-    computed torques would follow whatever its parameters. The last result is (W | τ), projected on
-    the columns of Z and divided by the noise; its least-squares solution is the estimate.
+    The default instrument is the measured motion below `MOTION` bandwidths, which computed-torque
+    control would follow with any parameters. The last result is (W | τ), projected on the columns
+    of Z and divided by the noise; its least-squares solution is the estimate.
     """
     measured = [regressor.all_rows(run) for run in runs]
     estimate = weighted(factors)
@@ -211,7 +211,7 @@ def closed_loop(
     dt: float = 1e-3,
     friction: Friction | None = None,
 ) -> Instrument:
-    """An instrument that simulates the arm with the current estimate and its controller (IDIM-IV).
+    """An instrument that simulates the controlled arm with the current estimate (IDIM-IV).
 
     The simulation is compiled once, with the parameters as arguments.
 
@@ -227,8 +227,8 @@ def closed_loop(
     dt : float
         The length of a step of the simulation, in s.
     friction : Friction, optional
-        How Coulomb friction changes sign smoothly, and the size of Stribeck friction, which is not
-        identified here and zero by default.
+        The smooth shape of Coulomb friction, and Stribeck friction, which is not identified here;
+        by default `Friction()`, without Stribeck friction.
 
     Returns
     -------

@@ -42,7 +42,7 @@ NONNEGATIVE = ("rotor_inertia", "viscous", "coulomb")
 LARGEST = 1e6
 """The largest singular value in the solver; the noise is scaled up where one is larger."""
 ENOUGH = {"reduced_tol_gap_abs": 1e-6, "reduced_tol_gap_rel": 1e-6, "reduced_tol_feas": 1e-7}
-"""The tolerances of a solution at which the solver stalls: bodies are accurate to 1 %."""
+"""The tolerances for accepting a solution where the solver stalls: bodies accurate to 1 %."""
 FAINT = 1e-6
 """The weight of squared parameters of drives, so that undetermined ones are zero."""
 ENTRIES = np.triu_indices(4)
@@ -71,7 +71,7 @@ RADIUS = 0.1
 
 
 def likely_bodies(phi: Array) -> Array:
-    """Replace bodies, (nb, 10), that are not physical by balls of the mean mass, or of 1 kg."""
+    """Replace bodies, (nb, 10), that are not physical by balls of the others' mean mass or 1 kg."""
     physical = np.array([is_consistent(body[None]) for body in phi])
     mass = float(phi[physical, 9].mean()) if physical.any() else 1.0
     J = 0.4 * mass * RADIUS**2
@@ -86,7 +86,7 @@ class Physical:
     Attributes
     ----------
     prior : {"entropic", "euclidean"}
-        The distance from likely bodies, which decides where the data do not. With pseudo-inertias P
+        The distance from likely bodies, for what the data do not determine. With pseudo-inertias P
         of a body and P₀ of its prior, entropic is tr(P P₀⁻¹) - log det P, independent of frames and
         units; Euclidean is the square of P - P₀ in units of P₀.
     strength : float
@@ -200,7 +200,7 @@ def _box(robot: Robot, name: str, corners: tuple[ArrayLike, ArrayLike]) -> Box:
 def _scale(prior: Array, A: Array) -> Array:
     """The matrix T of standard parameters `prior + T y`, whose unknowns y are of order 1.
 
-    The columns of A are torques for unit parameters. T gives drives the same norm as bodies.
+    The columns of A are torques for unit parameters. In A T, drives have the norm of all bodies.
     """
     count = prior.size
     T = np.zeros((A.shape[1], A.shape[1]))
@@ -219,7 +219,7 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
     """The standard parameters of physical bodies and drives that meet the torques best.
 
     `R` is a triangular factor of (W | τ) in units of the noise. The parameters of W are `Lam` times
-    the standard parameters, ten per body and others, which are called `names`.
+    the standard parameters, which are called `names`: ten per body, then others.
     """
     cp = require("cvxpy")
     A = R[:, :-1] @ Lam / np.sqrt(prior.strength)

@@ -150,7 +150,7 @@ class TorqueRegressor:
     gains: bool
     """Whether gains are unknown; if so, `rows` yields regressors with known torques appended."""
     notes: tuple[str, ...]
-    """Which parameters were left out, and why."""
+    """Notes on the parameters that were left out."""
 
     @property
     def robot(self) -> Robot:
@@ -244,7 +244,7 @@ class TorqueRegressor:
         return self.with_drives(p.robot(x[: len(p)]), dict(zip(self.names, x, strict=True)))
 
     def with_drives(self, robot: Robot, values: Mapping[str, float]) -> Robot:
-        """The robot with the parameters of drives that `values` has, by names such as coulomb1."""
+        """The robot with parameters of its drives from `values`, by names such as coulomb1."""
         followers = set(range(robot.nb)) - set(robot._leaders)
         values = {**values, **{f"{term}{i + 1}": 0.0 for term in self.friction for i in followers}}
         drives = (
@@ -285,9 +285,9 @@ class TorqueRegressor:
 def identifiable(
     robot: Robot, rotors: bool, friction: bool
 ) -> tuple[MinimalParameters[Robot], tuple[str, ...]]:
-    """The minimal parameters without those that exist only by the rounding of a file's angles.
+    """The minimal parameters, less those that exist only because a file has rounded angles.
 
-    If rounding tilts a vertical axis by 3e-6 rad, 3e-6 of the weight of a first moment acts on it.
+    If rounding tilts a vertical axis by 3e-6 rad, for example, a tiny gravity torque acts about it.
     """
     every = minimal_parameters(robot, rotors=rotors, friction=friction)
     exact, off = with_exact_angles(robot)
@@ -307,7 +307,7 @@ def identifiable(
 def _check_names(
     p: MinimalParameters[Robot], friction: Sequence[str], extra: Iterable[str]
 ) -> None:
-    """Raise if two parameters have the same name, or a further column that of a parameter."""
+    """Raise if a friction term or a further column has the name of another parameter."""
     twice = [term for term in friction if f"{term}1" in p.standard]
     if twice:
         raise DataError(

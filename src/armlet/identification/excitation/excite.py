@@ -68,7 +68,7 @@ LATE = (Stage(16, 3e-3, 300), Stage(32, 1e-3, 300))
 MORE = Stage(32, 1e-3, 50)
 """A further stage, with more slack, for a motion that breaks a limit between sampled times."""
 ROUNDS = 8
-"""How many times `MORE` is run at most; the motion is then scaled down instead."""
+"""The largest number of runs of `MORE`; a motion that still breaks a limit is scaled down."""
 
 
 @single_blas_thread
@@ -104,8 +104,8 @@ def excite(
     splines : int, optional
         Instead of `harmonics`: the number of free control points of a B-spline of degree 5.
     criterion : {"condition", "log_det"}
-        What is optimised for the regressor W over all times: a small condition number, without
-        scaling of columns, or a large det(WᵀW).
+        Whether to minimise the condition number of the regressor W over all times, without scaling
+        of columns, or to maximise det(WᵀW).
     rate : float
         Rows per second of the result.
     limits : MotionLimits, optional
@@ -264,7 +264,7 @@ def _state(problem: Problem, x: Array, times: Array) -> State:
 
 
 def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
-    """Improve a motion with more slack while it breaks limits; return why this was interrupted."""
+    """Improve a motion with more slack while it breaks limits; return the reason if interrupted."""
     try:
         for _ in range(ROUNDS):
             state = _state(problem, best.x, times)
@@ -282,7 +282,7 @@ def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
 def _share_within(problem: Problem, best: Candidate, times: Array) -> float:
     """The largest scale of a motion, about its posture, that is within the limits at all times.
 
-    The search checks only times at which limits were broken, and adds times until none is left.
+    Bisection checks only times at which a limit was broken, and is repeated until none is broken.
     """
     still, moved = (_state(problem, x, times) for x in (best.still, best.x))
 
@@ -333,7 +333,7 @@ class Excitation(Trajectory):
     coefficients : array of shape (m, n)
         The coefficients of each joint: constant, sines and cosines, or control points.
     condition, log_det : float
-        The condition number of the regressor W over all rows, columns as they are, and the
+        The condition number of the regressor W over all rows, without scaling of columns, and the
         logarithm of det(WᵀW / rows).
     criterion : str
         The criterion that was optimised.

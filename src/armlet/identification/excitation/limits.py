@@ -24,7 +24,7 @@ UNITS = {
     "torque": ("Nm", "N"),
     "tool": ("m", "m"),
 }
-"""What can be limited, and in which units, of revolute and of prismatic joints."""
+"""The quantities that can be limited, and their units for revolute and prismatic joints."""
 
 
 def units(name: str, letters: Set[str]) -> str:
@@ -41,7 +41,7 @@ class State(NamedTuple):
 
 
 class Range(NamedTuple):
-    """The lower and upper limits of each of several entries; infinite where there is none."""
+    """Lower and upper limits, one per entry; infinite where an entry has no limit."""
 
     lower: Array
     upper: Array
@@ -52,13 +52,13 @@ class Range(NamedTuple):
 
     @property
     def is_finite(self) -> bool:
-        """Whether there is any limit at all."""
+        """Whether any limit is finite."""
         return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
 
 
 @dataclass(frozen=True)
 class Limit:
-    """Functions of a motion, its entries, and their range; the name is one of `UNITS`."""
+    """Limited functions of a motion, the entries, and their range; `name` is one of `UNITS`."""
 
     name: str
     range: Range
@@ -297,7 +297,7 @@ def posture_within(
     joints: Sequence[str],
     rng: np.random.Generator,
 ) -> Array:
-    """A posture of positions `centre` ± `half` that is far from all limits at rest."""
+    """A posture within `centre` ± `half` that, at rest, is far from all limits."""
     offsets = np.vstack([np.zeros(len(half)), rng.uniform(-0.9, 0.9, (POSTURES, len(half)))])
     postures = centre + offsets * half
     slack = least_slack(limits, _at_rest(postures))
@@ -313,7 +313,7 @@ def posture_within(
     nearer: Array = minimize(cost, best, method="L-BFGS-B", jac=True).x
     if least_slack(limits, _at_rest(nearer[None])) > 0:
         return nearer
-    state = _at_rest(best[None])  # whose position is within its limits
+    state = _at_rest(best[None])  # whose positions are within their limits
     limit = min(limits, key=lambda x: x.slack(state).min())
     values = limit.values(state)[0]
     k = int(limit.range.margins(values[None]).argmin())

@@ -50,7 +50,7 @@ class Path(ABC):
     @property
     @abstractmethod
     def scale(self) -> Array:
-        """The sizes of coefficients whose velocities are of about equal size, (m,)."""
+        """The sizes of coefficients that cause velocities of about equal size, (m,)."""
 
     @abstractmethod
     def basis(self, t: Array) -> tuple[Array, Array, Array]:
@@ -205,7 +205,7 @@ class Regressor:
         rows = np.array([back.get(f"coulomb{i + 1}", none) for i in range(robot.nb)], dtype=float)
         signs = np.sign(robot._joint_velocities(np.ones(robot.nv)))
         self.coulomb = robot._coordinate_torques(signs[:, None] * rows)
-        """The coefficients of the sign of each velocity in its row of the regressor, (n, p)."""
+        """The coefficients of the velocity's sign in each joint's row of the regressor, (n, p)."""
 
     def score(self, state: State) -> Score:
         """The score of the regressor over all rows, by a triangular factor of the rows."""
@@ -250,7 +250,7 @@ class Problem:
         times = np.linspace(0, path.duration, SAMPLES * len(path.free))
         self.basis = [B @ path.free for B in path.basis(times)]
         self.spare = {limit.name: 0.0 for limit in limits}
-        """The slack to keep from each limit, as the motion may exceed it between sampled times."""
+        """The slack required of each limit, as a motion may break limits between sampled times."""
         self.score = Score(np.inf, -np.inf)
         """The score at the last evaluation of `objective`."""
 

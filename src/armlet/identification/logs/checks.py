@@ -1,6 +1,6 @@
 """Warnings about logs: joints at rest, saturated torques, wrong order, sign or unit.
 
-Warnings and not errors, as a correct log may have joints at rest, or torques unlike gravity.
+These are not errors, as a correct log may have joints at rest, or torques unlike gravity.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ BEYOND = 0.1
 HELD = 0.01
 """The shortest time, in s, for which a saturated torque stays exactly at its largest value."""
 STEEP = 30
-"""A saturated torque falls by more quanta than this within an equal time before or after."""
+"""A torque is saturated if it falls by more quanta than this just before or after its plateau."""
 NEAR_LIMIT = 0.999
 ROWS = 2000
 """The most rows that are compared with gravity torques."""
@@ -142,8 +142,8 @@ def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
 def _clipped(t: Array, size: Array) -> slice | None:
     """The longest run of rows at the largest torque, or None if this may be a smooth peak.
 
-    A smooth peak of a quantised torque stays within one quantum, too, but falls by at most eight
-    quanta within an equal time before or after.
+    The smooth peak of a quantised torque has such a run, too, but falls by at most eight quanta
+    within as many rows before or after the run.
     """
     at_top = size >= size.max() * (1 - 1e-9)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], at_top, [False]])))

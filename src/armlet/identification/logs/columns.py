@@ -1,8 +1,8 @@
 """The columns of a log: their quantity, joint and unit, guessed from their names.
 
-A name is split into words and numbers: `J1 Pos (deg)` is j, 1, pos, deg. One of the words says the
-quantity, the name of a joint or a number says the joint, and a word may say the unit. Commands,
-estimates (`target_q_1`) and columns of other things than joints (`tcp_speed_1`) are ignored.
+A name is split into words and numbers: `J1 Pos (deg)` is j, 1, pos, deg. A word is the quantity, a
+number or the name of a joint is the joint, and a further word may be the unit. Columns of commands
+or limits (`target_q_1`), and of the tool (`tcp_speed_1`), are ignored.
 """
 
 import re
@@ -63,7 +63,7 @@ SIGNS = (
     (re.compile(r"N[·⋅*.\- ]m\b"), "Nm"),
     (re.compile(r"(?<![A-Za-z])(deg|degrees|rad|rev|mm|cm|m)[/ _·]*s(?:\^|\*\*)?2(?!\d)"), r"\1 s"),
 )
-"""Substitutions before a name is split; by the last one, the 2 of rad/s2 is no joint number."""
+"""Substitutions before a name is split; the last one removes the 2 of rad/s2, no joint number."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ class Table:
     units: dict[str, str] = field(default_factory=dict)
     """The units of arrays, where their type or the file defines one."""
     repeats: dict[str, str] = field(default_factory=dict)
-    """Columns with a repeated name: the name in the file by the unique name in `arrays`."""
+    """Columns with a repeated name: from the unique name in `arrays` to the name in the file."""
     warnings: list[str] = field(default_factory=list)
     labels: tuple[str, ...] = ()
     """The contents of an array of strings, which may be the names of the joints."""
 
 
 class Column(NamedTuple):
-    """The quantity, and the joint by name or number, that the name of a column contains."""
+    """The quantity, and the joint's name or number, in a column's name; None where it has none."""
 
     quantity: str | None
     joint: str | int | None
@@ -129,7 +129,7 @@ def _joint(name: str, joints: Sequence[str]) -> tuple[str | int | None, list[str
 
 
 def unit_of(name: str, quantity: str, joints: Sequence[str]) -> str | None:
-    """The unit in a column's name, after the quantity: in `rev1_pos`, rev is part of a joint."""
+    """The unit after the quantity in a column's name; the rev of `rev1_pos` is part of a joint."""
     _, words = _joint(name, joints)
     at = next((k for k, word in enumerate(words) if word in QUANTITY), 0)
     units = [UNIT[quantity][word] for word in words[at:] if word in UNIT[quantity]]
@@ -137,7 +137,7 @@ def unit_of(name: str, quantity: str, joints: Sequence[str]) -> str | None:
 
 
 def _place(some: list[str], words: list[str]) -> int | None:
-    """The index at which the words `some` occur one after the other in `words`, or None."""
+    """The index in `words` where the words `some` occur consecutively, or None."""
     places = range(len(words) - len(some) + 1 if some else 0)
     return next((k for k in places if words[k : k + len(some)] == some), None)
 
@@ -177,8 +177,8 @@ class Quantities:
     ) -> "Quantities":
         """Add the quantities of the table, columns in the order of the robot's joints.
 
-        `chosen` has the names of columns by quantity. With `only`, all columns are of this
-        quantity, and their names need not contain it.
+        `chosen` has the names of columns by quantity. With `only`, no other quantity is guessed,
+        and columns whose names contain no quantity may be used.
         """
         for quantity, names in chosen.items():
             if quantity not in WORDS:

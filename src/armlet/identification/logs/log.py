@@ -49,7 +49,7 @@ class Log:
     Attributes
     ----------
     t : array of shape (k,)
-        Times in s, rising; they need not be equally far apart.
+        Increasing times in s, not necessarily equidistant.
     q, tau : arrays of shape (k, n)
         Positions and torques of the joints: rad and Nm, or m and N for prismatic joints.
     qd, qdd : arrays of shape (k, n), optional
@@ -106,23 +106,23 @@ class Log:
             ROS 2, with the extra `ros`), a mapping from "t", "q", "qd", "qdd", "tau" or "current"
             to files or arrays, or a `Trajectory`.
         robot : Robot
-            The robot that was measured; the log has its joints in their order.
+            The robot that was measured; the log has one column for each joint, in their order.
         columns : mapping, optional
             Names of columns by quantity, where they cannot be guessed: a list in the order of the
             joints, the name of an array, or a pattern such as "pos_{}", filled with the names of
             the joints or with 1, 2, ….
         rate : float, optional
-            Samples per second, for a log without time; with `rate`, time in a log is ignored.
+            Samples per second, for a log without time stamps; if passed, time stamps are ignored.
         units : mapping of str to str, optional
             Units by quantity, other than s, rad, m, Nm, N and A: "ms", "us", "ns"; "deg", "rev",
             "mm"; "deg/s", "rpm"; "mNm"; "mA". A unit applies to all joints (or motors) that can
-            have it and overrides names. Velocities follow the unit of the positions.
+            have it, and overrides units in column names. By default velocities follow positions.
         ratios : optional
-            Gear ratios, motor over joint, of a log of the motors: a number, one per joint, or a
-            mapping by joint name; negative where a motor turns the other way. If a motor moves
-            several joints, N (n, n) of p = N q, with motor positions p and joint positions q.
+            Gear ratios, motor over joint, if the log is of the motors: a number, one per joint, or
+            a mapping by joint name; negative where a motor turns the other way. If motors move
+            several joints, the matrix N (n, n) of p = N q, with motor and joint positions p and q.
         torque_ratios : (n, n) array_like, optional
-            T of tau = T c, with joint torques tau and motor torques c; by default N transposed.
+            The matrix T of tau = T c, with joint and motor torques tau and c; by default Nᵀ.
         gains : optional
             Torque per current, Nm/A, of motors with `ratios` or `torque_ratios`, else of joints.
         offsets : optional

@@ -162,7 +162,7 @@ def read_table(path: Path, topic: str | None = None) -> Table:
 
 
 def _numeric(table: tables.Table) -> Table:
-    """Convert a table to its numeric arrays, dates to ns; strings may be names of joints."""
+    """Return the numeric arrays of a table, dates in ns, and strings that may name the joints."""
     numbers: dict[str, NDArray[Any]] = {}
     units: dict[str, str] = {}
     labels: tuple[str, ...] = ()

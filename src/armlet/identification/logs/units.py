@@ -46,7 +46,7 @@ OF_PRISMATIC: dict[str, dict[str, float]] = {
 PER_TIME = {"qd": "/s", "qdd": "/s²"}
 """The suffixes that turn a unit of positions into units of velocities and accelerations."""
 SINCE_1970 = 1e8
-"""Time stamps above this, in s, count from 1970 or from boot, and are made to start at zero."""
+"""Stamps above this, in s, count from 1970 or from boot: the first one is subtracted from all."""
 LATEST = 4.2e9
 """The largest plausible time stamp, in s since 1970: the year 2103."""
 SHORTEST, LONGEST = 1.5e-4, 60.0
@@ -68,7 +68,7 @@ def in_si(
     of_motors: bool,
     notes: list[str],
 ) -> dict[str, Array]:
-    """Convert `arrays` to SI units, column by column; positions come before velocities."""
+    """Convert `arrays` to SI units, column by column; positions must be before velocities."""
     measured, positions = {}, [""] * len(joints)
     for quantity, array in arrays.items():
         of_joints = {"R": OF_REVOLUTE[quantity], "P": OF_PRISMATIC[quantity]}
@@ -156,9 +156,9 @@ def unit_of_time(
 ) -> str:
     """Guess the unit of time stamps from their spacing, their size and the measured motion.
 
-    A unit is possible if rows are 0.15 ms to 60 s apart and the first stamp is before 2103. Among
-    several units, measured velocities decide, then the speed of the joints; or else it is an error.
-    Size is ambiguous: a date in ms is as large as a stamp in us, weeks after a computer started.
+    A unit is possible if rows are 0.15 ms to 60 s apart and the first stamp is before 2103. Between
+    several units, measured velocities or else the speed of the joints decide; otherwise raise.
+    Size alone is ambiguous: a date in ms is as large as a stamp in us some weeks after boot.
     """
     if len(stamps) < 2 or not np.isfinite(stamps).all():
         return "s"  # an error elsewhere
