@@ -100,9 +100,9 @@ class ParallelAxes:
         return Displacement(self.X[i][len(self.robot._mounts[i]) :])
 
     def vector(self, i: int, v: Sequence[Vector]) -> Vector:
-        """The vector of the parent in the axes of body i; `v` has a vector per body, base last.
+        """The parent's entry of `v` in the axes of body i; `v` has one per body, the base last.
 
-        Within a run, the vectors may differ only along the axes, as angular velocities do.
+        Within a run, only components along the axes may differ, as for angular velocities.
         """
         parent = self.robot._mounts[i].inverse().vector(v[self.robot.parent[i]])
         return self.turn[i].inverse().vector(across(self.at_zero(i, v))) + along(parent)

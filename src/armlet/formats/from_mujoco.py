@@ -408,7 +408,7 @@ class _Reader:
 
 
 def pose_in_mujoco(r: Vector, quaternion: Vector) -> Pose:
-    """The pose of a position and a quaternion of MuJoCo."""
+    """The pose from MuJoCo's position and quaternion."""
     return Pose(rotation_of_quaternion(*quaternion), np.array(r, float))
 
 

@@ -389,8 +389,8 @@ class RobotModel(ComparedByData):
     def constants(self, group: str) -> dict[str, Scalar]:
         """The constants of one group (geometry, inertia, gravity or drive) by name.
 
-        A constant that is exactly zero or a quarter turn is structure and is left out, except in
-        the group inertia, which has all ten parameters of each body. The group drive has springs.
+        Constants that are exactly zero or a quarter turn are left out as structure, except in the
+        group inertia, which has all ten parameters of each body. The group drive has springs.
         """
         one_of(group, "group of constants", GROUPS)
         if group == "gravity":

@@ -199,7 +199,7 @@ class LlvmThread(Workers):
         self.working.acquire()
 
     def _after_fork(self) -> None:
-        """Release LLVM after a fork; raise again a Ctrl-C that the hook before the fork dropped."""
+        """Release LLVM after a fork, or raise the Ctrl-C that kept the fork from locking it."""
         try:
             self.working.release()
         except RuntimeError:

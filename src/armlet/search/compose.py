@@ -153,7 +153,7 @@ def _trials(tasks: Sequence[Task], choices: Sequence[Choice]) -> Iterator[list[C
 
 
 def _can_take(request: Request, formulation: str, arrangement: Arrangement) -> bool:
-    """Whether a quantity may be computed by a formulation in the arrangement of another one."""
+    """Whether a formulation of a quantity may use the arrangement found for another quantity."""
     lumps = request.lumps(FORMULATIONS[request.name][formulation])
     return lumps and (arrangement.unit is None or bool(possible_units(request, EFFORT)))
 

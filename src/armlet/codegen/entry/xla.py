@@ -16,7 +16,7 @@ IR = read_blocks("xla.ll")
 def xla_entry(code: Lowered, target: Target, at_once: bool) -> tuple[str, Texts]:
     """The module of @xla, and the modules of the functions that it calls.
 
-    If `at_once`, there must be at least as many rows as lanes; else rows are computed one by one.
+    With `at_once`, it needs at least as many rows as lanes; without, it computes row by row.
     """
     functions = many_states_texts if at_once else one_state_texts
     texts = modules(target, functions(code, target))

@@ -33,10 +33,10 @@ def walker_orin_cg(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> lis
 
     Without rounding, n steps end at the solution. In double precision they do so up to about four
     joints; for longer arms, whose inertia matrices are badly scaled, n steps are too few, without a
-    warning. The largest error in 2,000 random states (q, q̇, q̈ normal) of an arm of the catalogue,
-    without drives and relative to the largest acceleration, is below 1e-9 with two to four joints;
+    warning. For an arm of the catalogue without drives, the largest error in 2,000 random states
+    (q, q̇, q̈ normal), relative to the largest acceleration, is below 1e-9 with two to four joints;
     with six or seven it goes from 6e-7 (tx40) over 2e-3 (ur3e, panda) to 0.5 and more (stanford,
-    rx90, ur10e, gen3, iiwa14, puma560). It is here for its count: use another formulation.
+    rx90, ur10e, gen3, iiwa14, puma560). Use it only to compare operation counts.
     """
     n = robot.nv
     weightless = replace(robot, g=ZERO)

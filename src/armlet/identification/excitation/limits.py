@@ -127,7 +127,7 @@ def _of_state(name: str, limits: Range) -> Limit:
 def _torque(robot: Robot, limits: Range) -> Limit:
     """Limits of the torques, friction and springs included.
 
-    Coulomb friction, which jumps with the sign of the velocity, narrows the range instead.
+    Coulomb friction, not smooth in velocity, is not added: it narrows the range of torques.
     """
     rigid = compile(robot, "inverse_dynamics")
     smooth = tuple(drive._replace(coulomb=0) for drive in robot.drives)

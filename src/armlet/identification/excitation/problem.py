@@ -224,7 +224,7 @@ class Regressor:
     def objective(
         self, state: State, criterion: Criterion, exponent: float
     ) -> tuple[float, State, Score]:
-        """A criterion, its derivatives by the state, and the score of the smooth regressor."""
+        """A criterion of the smooth regressor, its derivatives by the state, and the score."""
         Y = self.smooth(state)
         W = Y.reshape(-1, Y.shape[-1])
         exact, V = np.linalg.eigh(W.T @ W / len(Y))

@@ -1,6 +1,6 @@
 """Warnings about logs: joints at rest, saturated torques, wrong order, sign or unit.
 
-These are not errors, as a correct log may have joints at rest, or torques unlike gravity.
+These are no errors: in a correct log, joints may rest and torques may not follow gravity.
 """
 
 from collections.abc import Iterator, Sequence
