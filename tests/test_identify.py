@@ -506,8 +506,26 @@ def test_masses_have_bounds(cvxpy):
     found = armlet.identify(robot, log, physical=Physical(bounds={"m1": 0.1, "m3": 1.0}))
     assert found.bodies[0, 9] <= 0.1 + 1e-6
     assert found.bodies[2, 9] <= 1.0 + 1e-6
-    with pytest.raises(DataError, match="no physical bodies are within these bounds: expected"):
-        armlet.identify(robot, log, physical=Physical(bounds={"m1": -0.1}))
+    for bound in (-0.1, 0.0):
+        with pytest.raises(DataError, match="no physical bodies are within these bounds: expected"):
+            armlet.identify(robot, log, physical=Physical(bounds={"m1": bound}))
+
+
+def test_bounds_are_infeasible_if_one_attempt_says_so(cvxpy, monkeypatch):
+    """The solver may fail with other scales of the noise, depending on rounding."""
+    attempts, solve = [], cvxpy.Problem.solve
+
+    def solve_twice(problem, **options):
+        attempts.append(problem)
+        if len(attempts) > 2:
+            raise cvxpy.error.SolverError("failed")
+        return solve(problem, **options)
+
+    monkeypatch.setattr(cvxpy.Problem, "solve", solve_twice)
+    robot = random_arm(3)
+    with pytest.raises(DataError, match="no physical bodies are within these bounds"):
+        armlet.identify(robot, recorded(robot, 3), physical=Physical(bounds={"m1": -0.1}))
+    assert len(attempts) > 2
 
 
 def centres_in(found, frame):

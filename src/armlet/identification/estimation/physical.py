@@ -230,6 +230,7 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
     c[: len(S)] = U.T[: len(S)] @ (R[:, -1] / np.sqrt(prior.strength) - A @ likely)
     S = np.pad(S, (0, len(Vt) - len(S)))
     # The noise may be too small for any physical body: on failure, try ten times as much.
+    ends = []
     for scale in max(1.0, S[0] / LARGEST) * 10.0 ** np.arange(7):
         size, target = S / scale, c / scale
         determined = size > 1
@@ -256,10 +257,11 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
                 status = str(error)
         if status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):  # the latter to within ENOUGH
             return np.asarray(standard.value)
-    if cp.INFEASIBLE in status:  # infeasible, or infeasible_inaccurate
+        ends.append(status)
+    if any(cp.INFEASIBLE in end for end in ends):  # infeasible, or infeasible_inaccurate
         raise DataError("no physical bodies are within these bounds: expected wider ones")
     raise ArmletError(
-        f"no physical bodies were found: the solver ends with {status!r}. Expected logs that are "
+        f"no physical bodies were found: the solver ends with {ends[-1]!r}. Expected logs that are "
         "more like the robot, or physical=False"
     )
 
