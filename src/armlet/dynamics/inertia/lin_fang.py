@@ -115,7 +115,8 @@ def lin_fang_4(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """H(q) of a serial arm from composite bodies, in the frame n of the last body.
 
     With the rotations ⁿRᵢ and the vectors s from the parent's origin to the body's, all in frame n,
-    nothing is rotated on the way to the base. With f = ⁿRᵢ fᵢ and tᵢ in frame n, from joint j to parent p:
+    nothing is rotated on the way to the base. With f = ⁿRᵢ fᵢ and tᵢ in frame n, from joint j to
+    its parent p:
 
         tₚ = tⱼ + sⱼ × f,    Hₚᵢ = ⁿRₚ w · tₚ + ⁿRₚ v · f
     """
