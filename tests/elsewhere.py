@@ -179,10 +179,10 @@ def kernels(name: str | None) -> str:
     """The BLAS kernels that NumPy takes if OPENBLAS_CORETYPE is that; nothing without OpenBLAS."""
     asked = {"OPENBLAS_VERBOSE": "2"} | ({"OPENBLAS_CORETYPE": name} if name else {})
     others = {key: x for key, x in os.environ.items() if key != "OPENBLAS_CORETYPE"}
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", "import numpy"], env=others | asked, capture_output=True, text=True
     )
-    found = re.search(r"Core: (\w+)", told.stdout + told.stderr)
+    found = re.search(r"Core: (\w+)", done.stdout + done.stderr)
     return found[1] if found else ""
 
 
@@ -215,8 +215,8 @@ def vector_features() -> str:
         "found = import_module(core.__name__ + '._multiarray_umath')\n"
         "print(*(x for x in found.__cpu_dispatch__ if found.__cpu_features__[x]))\n"
     )
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    return told.stdout.strip()
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 def older_processors() -> Iterator[Setting]:
@@ -242,8 +242,8 @@ def interpreter(version: str) -> Path | None:
     here = shutil.which(f"python{version}")
     for path in [*([Path(here)] if here else []), *found]:
         asked = [path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
-        told = subprocess.run(asked, capture_output=True, text=True)  # a shim may lead nowhere
-        if told.stdout.strip() == version:
+        done = subprocess.run(asked, capture_output=True, text=True)  # a shim may lead nowhere
+        if done.stdout.strip() == version:
             return path
     return None
 

@@ -374,7 +374,7 @@ def test_by_default_it_is_in_the_users_cache_directory(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("asked", ["cache", "./cache", "../cache", "a/~/b"])
-def test_a_relative_path_is_refused_and_told(
+def test_a_relative_path_is_refused_and_reported(
     program, expected, tmp_path, monkeypatch, compilations, asked
 ):
     """Whoever wrote the working directory would otherwise choose the code that is run."""

@@ -1,4 +1,4 @@
-"""Every form of call gives the bits of `kernel.evaluate`, and what is bad is told as clearly."""
+"""Every form of call gives the bits of `kernel.evaluate`; bad arguments get the same error."""
 
 import copy
 import ctypes
@@ -190,12 +190,12 @@ def bad_outs(expected):
 def test_results_are_not_written_where_they_do_not_fit(case, where):
     arrays = case.rows(where)
     for out in bad_outs(case.expected(arrays)):
-        with pytest.raises(DataError) as told:
+        with pytest.raises(DataError) as by_evaluate:
             case.kernel.evaluate(*arrays, out=out)
         for function in case.functions().values():
             with pytest.raises(DataError) as found:
                 function(*arrays, out=out)
-            assert str(found.value) == str(told.value)
+            assert str(found.value) == str(by_evaluate.value)
 
 
 @pytest.mark.parametrize("shift", [0, 1, 5])
@@ -350,7 +350,7 @@ MISCALLS = {
 
 @pytest.mark.parametrize("warm", [False, True], ids=["first call", "compiled"])
 @pytest.mark.parametrize(("call", "kind", "message"), MISCALLS.values(), ids=MISCALLS)
-def test_bad_calls_of_methods_are_told(robot, call, kind, message, warm):
+def test_bad_calls_of_methods_are_reported(robot, call, kind, message, warm):
     robot, q = copy.copy(robot), np.zeros(robot.n)
     if warm:
         robot.jacobian(q)
@@ -361,7 +361,7 @@ def test_bad_calls_of_methods_are_told(robot, call, kind, message, warm):
 
 
 @pytest.mark.parametrize("warm", [False, True], ids=["first call", "compiled"])
-def test_bad_calls_of_kernels_are_told(robot, warm):
+def test_bad_calls_of_kernels_are_reported(robot, warm):
     kernel, q = armlet.compile(robot, "bias"), np.zeros(robot.n)
     if warm:
         kernel(q, q)

@@ -139,7 +139,7 @@ def test_every_command_prints_on_the_same_terminal():
             ), path.name
 
 
-def test_a_file_name_that_is_no_utf8_is_told(tmp_path):
+def test_a_file_name_that_is_no_utf8_is_reported(tmp_path):
     result = run("info", os.fsdecode(b"\xff\x1b[31m.urdf"), cwd=tmp_path)
     assert result.stderr == "error: \\udcff\\x1b[31m.urdf: no such file\n"
 

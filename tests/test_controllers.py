@@ -308,7 +308,7 @@ def test_a_plan_becomes_the_weighted_mean_of_those_tried_out(cost):
     np.testing.assert_allclose(found.plan, plan[[*range(1, 25), 24]], rtol=1e-9)
 
 
-def test_steps_of_a_sampler_that_are_too_long_for_friction_are_told(cost):
+def test_steps_of_a_sampler_that_are_too_long_for_friction_are_reported(cost):
     plant = armlet.Plant(planar, armlet.Friction(velocity=1e-3, stribeck=50))
     found = sampler(cost, plant, method="rk4")
     with pytest.warns(DataWarning, match="time constant of friction"):

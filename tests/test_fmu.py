@@ -196,8 +196,8 @@ def test_without_a_compiler_there_are_sources_alone(planar, tmp_path, monkeypatc
         names = archive.namelist()
     assert "sources/buildDescription.xml" in names
     assert not any(name.startswith("binaries") for name in names)
-    told = generate("planar2r", "--target", "fmu", "-o", tmp_path / "arm.fmu")
-    assert "no C compiler is here: the file has sources" in told.output
+    result = generate("planar2r", "--target", "fmu", "-o", tmp_path / "arm.fmu")
+    assert "no C compiler is here: the file has sources" in result.output
 
 
 @needs_compiler
@@ -485,7 +485,7 @@ def test_a_function_of_your_own_has_the_time_and_parameters(planar, tmp_path):
 @needs_compiler
 def test_inertias_are_parameters_that_start_as_the_robots_own(planar, tmp_path):
     path = tmp_path / "torques.fmu"
-    told = generate(
+    result = generate(
         "planar2r",
         "-f",
         "inverse_dynamics",
@@ -497,7 +497,7 @@ def test_inertias_are_parameters_that_start_as_the_robots_own(planar, tmp_path):
         "-o",
         path,
     )
-    assert json.loads(told.output)["files"] == [str(path)]
+    assert json.loads(result.output)["files"] == [str(path)]
     instance = Instance(unpacked(path, tmp_path / "torques"))
     state = dict(zip(("q", "qd", "qdd"), np.random.default_rng(2).normal(size=(3, 2)), strict=True))
     instance.start(**state)
@@ -555,10 +555,10 @@ def test_a_result_that_is_not_finite_is_an_error(planar, tmp_path):
 )
 def test_bad_input_is_one_clear_line(args, line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    told = generate("planar2r", *args.split())
-    assert isinstance(told.exception, armlet.ArmletError)
-    assert line in str(told.exception)
-    assert "\n" not in str(told.exception)
+    result = generate("planar2r", *args.split())
+    assert isinstance(result.exception, armlet.ArmletError)
+    assert line in str(result.exception)
+    assert "\n" not in str(result.exception)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -568,8 +568,8 @@ def test_the_command_replaces_its_own_units_and_no_other_file(tmp_path, monkeypa
     for _ in range(2):
         assert generate("planar2r", "--target", "fmu", "-o", path).exit_code == 0
     path.write_text("mine")
-    told = generate("planar2r", "--target", "fmu", "-o", path)
-    assert "was not written by armlet" in str(told.exception)
+    result = generate("planar2r", "--target", "fmu", "-o", path)
+    assert "was not written by armlet" in str(result.exception)
     assert path.read_text() == "mine"
 
 

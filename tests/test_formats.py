@@ -297,7 +297,7 @@ def test_a_pipe_is_written_to(tmp_path):
         ("x" * 300, "File name too long"),
     ],
 )
-def test_a_path_that_takes_no_file_is_told(path, reason):
+def test_a_path_that_takes_no_file_is_reported(path, reason):
     with pytest.raises(armlet.ArmletError) as raised:
         armlet.load("planar2r").to_toml(path)
     assert str(raised.value) == f"{path}: cannot be written: {reason}"

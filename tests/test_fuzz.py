@@ -155,13 +155,13 @@ def test_the_command_tells_what_failed_and_how_to_see_it_again(tmp_path, monkeyp
     where = ["--folder", str(tmp_path)]
     assert main(["--only", "odd", "--only", "even", "--trials", "8", "--seed", "100", *where]) == 1
     failed = [seed for seed in range(100, 108) if np.random.default_rng(seed).random() < 0.5]
-    told, written = capsys.readouterr().out, (tmp_path / "failed.txt").read_text()
-    for text in (told, written):
+    output, written = capsys.readouterr().out, (tmp_path / "failed.txt").read_text()
+    for text in (output, written):
         assert text.count("ValueError: odd number") == len(failed)
         for seed in failed:
             assert f"--only odd --seed {seed} --trials 1\n" in text
     assert {path.name for path in (tmp_path / "odd").iterdir()} == set(map(str, failed))
-    assert "no tool" in told
+    assert "no tool" in output
     assert main(["--only", "odd", "--seed", str(failed[0]), "--trials", "1", *where]) == 1
     fine = next(seed for seed in range(100) if np.random.default_rng(seed).random() >= 0.5)
     assert main(["--only", "odd", "--seed", str(fine), "--trials", "1", *where]) == 0

@@ -818,7 +818,7 @@ def test_likely_bodies_and_corners_may_be_left_open(cvxpy):
     assert centres_in(found, "link2")[2] > -0.02 - 1e-6
 
 
-def test_a_motion_that_determines_too_little_is_told():
+def test_a_motion_that_determines_too_little_is_reported():
     robot = random_arm(0)
     log = recorded(robot, 0)
     still = replace(log, q=log.q * [1, 0, 0])

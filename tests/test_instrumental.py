@@ -170,7 +170,7 @@ def test_a_bad_instrument_is_named(log, instrument, message):
         armlet.identify(robot, log, physical=False, estimator="instrumental", instrument=instrument)
 
 
-def test_instrumental_variables_that_do_not_converge_are_told(log, monkeypatch):
+def test_instrumental_variables_that_do_not_converge_are_reported(log, monkeypatch):
     monkeypatch.setattr(instrumental, "ROUNDS", 4)
     sizes = itertools.cycle([0.5, 1.5])
     with pytest.raises(DataError, match=r"do not converge in 4 rounds: \S+ still changes from"):

@@ -154,7 +154,7 @@ def test_the_largest_constants_are_taken():
         assert kernel(np.ones(1, dtype))[0] == largest
 
 
-def test_what_llvm_refuses_is_told(bias, monkeypatch):
+def test_what_llvm_refuses_is_reported(bias, monkeypatch):
     nonsense = "define void @one() { nonsense }"
     monkeypatch.setattr(cpu, "one_state_texts", lambda *_: [nonsense])
     kernel = Kernel(bias.program)
@@ -163,7 +163,7 @@ def test_what_llvm_refuses_is_told(bias, monkeypatch):
             kernel(state, state)
 
 
-def test_code_without_its_function_is_told(bias, monkeypatch):
+def test_code_without_its_function_is_reported(bias, monkeypatch):
     monkeypatch.setenv("ARMLET_CACHE", "off")
     monkeypatch.setattr(cpu, "entry", lambda *_: "")
     with pytest.raises(CompileError, match=r"^the machine code has no function 'entry'"):

@@ -187,7 +187,7 @@ def test_a_constraint_on_locked_joints_is_met(tmp_path):
     assert armlet.load(path, lock={"elbow": 0.2, "shoulder": 0.2}).n == 0
 
 
-def test_actuators_that_are_no_torques_of_joints_are_told(load):
+def test_actuators_that_are_no_torques_of_joints_are_reported(load):
     arm = f'<body><joint name="a" axis="3 2 1"/>{BOX}<site name="s"/></body>'
 
     def text(actuators):

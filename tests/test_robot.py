@@ -57,8 +57,8 @@ def test_angles_within_the_tolerance_are_exact(tmp_path):
         )
         + "</robot>"
     )
-    told = r"1 angle is up to 3.7e-06 rad .* has 2 geometric constants .* instead of 1.*=1e-05"
-    with pytest.warns(armlet.ModelWarning, match=told):
+    message = r"1 angle is up to 3.7e-06 rad .* has 2 geometric constants .* instead of 1.*=1e-05"
+    with pytest.warns(armlet.ModelWarning, match=message):
         assert armlet.load(path).dh[1].alpha != np.pi / 2
     assert armlet.load(path, tolerance=1e-5).dh[1].alpha == np.pi / 2
 
@@ -214,7 +214,7 @@ def test_a_model_without_masses_has_kinematics_and_no_dynamics():
         (lambda r: armlet.trace(r, "bias", constants={"inertia": "free"}), "kind of constant is"),
     ],
 )
-def test_bad_calls_are_told_what_is_wrong(arms, call, message):
+def test_errors_of_bad_calls_say_what_is_wrong(arms, call, message):
     with pytest.raises((armlet.ArmletError, TypeError), match=message):
         call(arms["panda"])
 

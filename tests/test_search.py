@@ -219,14 +219,14 @@ def test_a_formulation_that_takes_no_lumped_inertias_is_not_rearranged(arms):
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "message"),
     [
         ({"minimize": "gold"}, "minimize is 'gold'"),
         ({"formulation": "lin", "minimize": "additions"}, "leave it out if a formulation is named"),
     ],
 )
-def test_bad_weights_are_told(arms, asked, told):
-    with pytest.raises(armlet.ArmletError, match=told):
+def test_bad_weights_are_reported(arms, asked, message):
+    with pytest.raises(armlet.ArmletError, match=message):
         armlet.trace(arms["planar2r"], "bias", **asked)
 
 

@@ -228,16 +228,16 @@ def test_an_arm_that_friction_holds_rests_but_for_the_creep_of_the_smooth_law(pa
 
 
 @pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "adams_bashforth4"])
-def test_friction_that_is_too_stiff_for_the_method_is_told(arm, method):
+def test_friction_that_is_too_stiff_for_the_method_is_reported(arm, method):
     robot = rubbing(arm)
-    told = rf"of friction at joint '\w+' is \S+ s: steps of 0.001 s by {method} are too long"
-    with pytest.warns(DataWarning, match=told):
+    message = rf"of friction at joint '\w+' is \S+ s: steps of 0.001 s by {method} are too long"
+    with pytest.warns(DataWarning, match=message):
         armlet.simulate(robot, np.zeros(6), duration=0.002, dt=1e-3, method=method)
-    with pytest.warns(DataWarning, match=told):
+    with pytest.warns(DataWarning, match=message):
         armlet.rollout(armlet.Plant(robot), np.zeros((2, 6)), dt=1e-3, steps=2, method=method)
 
 
-def test_gains_that_are_too_high_for_the_steps_are_told(arm):
+def test_gains_that_are_too_high_for_the_steps_are_reported(arm):
     @armlet.function(arm, gain=())
     def hold(q, qd, gain):
         return arm.gravity_torque(q) - gain * qd
@@ -534,7 +534,7 @@ def test_roll_outs_that_diverge_are_marked_and_counted():
     assert armlet.rollout(robot, start, np.ones((5, 2)), **options).finite.all()
 
 
-def test_a_gradient_that_is_not_finite_is_told():
+def test_a_gradient_that_is_not_finite_is_reported():
     robot = armlet.load("planar2r")
 
     @armlet.function(robot)
@@ -740,13 +740,13 @@ def test_a_stop_that_is_too_stiff_for_the_steps_is_named_with_a_step_that_works(
     with warnings.catch_warnings(record=True) as caught:  # the motion diverges, too
         warnings.simplefilter("always")
         armlet.simulate(plant, np.zeros(7), dt=0.01, **options)
-    told = re.search(
+    message = re.search(
         rf"of stops at joint '\w+' is \S+ s: steps of 0.01 s by {method} are too long, the "
         r"motion is wrong; choose dt=(\S+), or method='rosenbrock2'",
         str(caught[0].message),
     )
-    assert told
-    whole = armlet.simulate(plant, np.zeros(7), dt=float(told[1]), **options)
+    assert message
+    whole = armlet.simulate(plant, np.zeros(7), dt=float(message[1]), **options)
     close = armlet.simulate(plant, np.zeros(7), duration=1.0)
     assert whole.ended == ""
     np.testing.assert_allclose(whole.q[-1], close.q[-1], atol=0.05)
@@ -806,7 +806,7 @@ def test_a_simulation_that_diverges_ends():
     assert np.isfinite(run.q).all()
 
 
-def test_steps_that_are_too_long_are_told(arm):
+def test_steps_that_are_too_long_are_reported(arm):
     with pytest.warns(DataWarning, match=r"diverges.*; a smaller dt or another method may help"):
         armlet.simulate(arm, starts(arm, 1)[0], duration=20.0, dt=0.2, method="rk4")
     robot, hanging = armlet.load("planar2r").without_drives(), np.array([-np.pi / 2, 0.0])
@@ -864,9 +864,9 @@ def test_the_duration_is_a_whole_number_of_steps(method):
     for duration, dt in ((1.0, 0.6), (1.0, 0.3), (0.1, 0.2), (1.0, 1e-320)):
         with pytest.raises(DataError, match=f"{duration:g} s.*: expected a") as caught:
             ends(duration, dt)
-        if told := re.search(r"duration=(\S+) or dt=(\S+)", str(caught.value)):
-            assert ends(float(told[1]), dt, "dop853") == pytest.approx(float(told[1]))
-            assert ends(duration, float(told[2]), "dop853") == pytest.approx(duration)
+        if message := re.search(r"duration=(\S+) or dt=(\S+)", str(caught.value)):
+            assert ends(float(message[1]), dt, "dop853") == pytest.approx(float(message[1]))
+            assert ends(duration, float(message[2]), "dop853") == pytest.approx(duration)
     for duration, dt in ((0.1 + 0.2, 0.1), (0.1, 1 / 30), (0.7, 0.1), (0.35, 0.007)):
         assert ends(duration, dt) == pytest.approx(duration, rel=1e-12)
 

@@ -120,7 +120,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("function", WRONG, ids=lambda function: function.__name__)
-def test_a_wrong_formulation_is_told_what_it_usually_means(register, function):
+def test_a_wrong_formulation_is_reported_with_what_it_usually_means(register, function):
     register("gravity_torque", function)
     with pytest.raises(AssertionError, match=WRONG[function]):
         check_formulation(FORMULATIONS["gravity_torque"][function.__name__])

@@ -306,11 +306,11 @@ def test_after_closing_only_the_caller_uses_llvm():
 
 def test_shared_code_counts_once_others_can_find_it(monkeypatch):
     """An interrupt, a fork or another thread may come between compiling it and saying where."""
-    told = []
+    shared = []
 
     def interrupted(addresses):
-        told.append(addresses)
-        if len(told) == 1:
+        shared.append(addresses)
+        if len(shared) == 1:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(calls, "SHARED_CODE", {})
@@ -319,7 +319,7 @@ def test_shared_code_counts_once_others_can_find_it(monkeypatch):
         calls.share("float64")
     calls.share("float64")
     calls.share("float64")
-    assert len(told) == 2
+    assert len(shared) == 2
 
 
 # ------------------------------------------------------------------ exit

@@ -347,7 +347,7 @@ def test_a_base_that_looks_like_a_floating_one_is_a_warning(tmp_path, text, warn
         assert f"has {robot.base_mass:.4g} kg" in lines[0]
 
 
-def test_the_mass_of_the_base_is_told_beside_that_of_the_moving_bodies(tmp_path):
+def test_the_mass_of_the_base_is_reported_beside_that_of_the_moving_bodies(tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(branches(1, 5.0, 3))
     robot = armlet.load(path)

@@ -64,28 +64,28 @@ def trial(rng, folder, kinds=KINDS):
         robot = armlet.load(path)
     robot = robot.with_tool(robot.tool or "tool")
     tree = Tree(geometry.text, robot.joint_names)
-    told = [*large_offsets(robot, tree)]
+    problems = [*large_offsets(robot, tree)]
     functions = {quantity: replayed(robot, quantity) for quantity in QUANTITIES}
     slack = NEARLY_SCARA if geometry.kind == "nearly scara" else 1
     for _ in range(STATES):
         state = random_state(rng, robot, geometry.scale)
         answers = expected(tree, robot.tool, *state, slack)
         for quantity, function in functions.items():
-            told += deviations(quantity, answers, function, robot, state, "float64")
+            problems += deviations(quantity, answers, function, robot, state, "float64")
         if not geometry.far:
             peer = Pinocchio(geometry.text, robot.joint_names, (0, 0, -9.81))
-            told += peer_deviations(peer, answers, robot.tool, state)
+            problems += peer_deviations(peer, answers, robot.tool, state)
     if rng.random() < COMPILED:
         quantity, dtype = str(rng.choice(QUANTITIES)), str(rng.choice(list(BAR)))
         formulation = rng.choice([None, next(iter(armlet.formulations(named(quantity))))])
         options = OPTIONS.get(quantity, {})
         kernel = armlet.compile(robot, named(quantity), formulation, dtype=dtype, **options)
-        told += [
+        problems += [
             f"compiled ({formulation}), {line}"
             for line in deviations(quantity, answers, kernel, robot, state, dtype)
         ]
     about = f"{geometry.kind}, {robot._joint_letters}, scale {geometry.scale:.0e}, far "
-    assert not told, f"{about}{geometry.far:.0e}: {'; '.join(told)}"
+    assert not problems, f"{about}{geometry.far:.0e}: {'; '.join(problems)}"
 
 
 def random_state(rng, robot, scale):

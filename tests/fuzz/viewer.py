@@ -76,10 +76,10 @@ def trial(rng, folder):
             converse(rng, viewer, host, origin, own)
             assert state(viewer) == before, f"Host {host!r}, Origin {origin!r} changed the viewer"
         heeds_its_page(rng, viewer)
-    told = printed.getvalue() + log.getvalue()
+    output = printed.getvalue() + log.getvalue()
     log.truncate(0)
     log.seek(0)
-    assert not told, told
+    assert not output, output
 
 
 def state(viewer):

@@ -81,17 +81,17 @@ class Browser:
             self._record(message)
 
     def _record(self, message):
-        told = message.get("params", {})
+        params = message.get("params", {})
         match message.get("method"):
             case "Runtime.consoleAPICalled":
-                text = " ".join(str(x.get("value", x.get("description"))) for x in told["args"])
-                self.console.append((told["type"], text))
+                text = " ".join(str(x.get("value", x.get("description"))) for x in params["args"])
+                self.console.append((params["type"], text))
             case "Runtime.exceptionThrown":
-                self.console.append(("error", json.dumps(told["exceptionDetails"])[:500]))
+                self.console.append(("error", json.dumps(params["exceptionDetails"])[:500]))
             case "Log.entryAdded":
-                self.console.append((told["entry"]["level"], told["entry"]["text"]))
+                self.console.append((params["entry"]["level"], params["entry"]["text"]))
             case "Network.requestWillBeSent":
-                self.requests.append(told["request"]["url"])
+                self.requests.append(params["request"]["url"])
 
     @property
     def errors(self):
