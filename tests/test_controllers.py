@@ -325,7 +325,7 @@ def test_changes_have_the_deviation_and_correlation_that_are_given(cost):
 
 def test_a_plan_may_be_of_something_else_than_torques(cost):
     """Of targets for a controller of its own, say."""
-    pd = controllers.pd_with_gravity(planar, 50, 5)
+    pd = controllers.pd_with_gravity(planar, 20, 2)
 
     @armlet.function(planar, plan=2, about=2)
     def towards(q, qd, plan, about):

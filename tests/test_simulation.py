@@ -32,6 +32,13 @@ def arm():
     return armlet.load("ur5e").without_drives()
 
 
+def one_slide():
+    """A body of 1 kg on a prismatic joint, without gravity."""
+    body = (1.0, (0, 0, 0), (0.01, 0, 0, 0.01, 0, 0.01))
+    options = {"convention": "modified", "joints": "P", "gravity": (0, 0, 0)}
+    return armlet.Robot.from_dh([(0, 0, 0, 0)], inertia=[body], **options)
+
+
 def starts(robot, count, seed=0):
     return np.random.default_rng(seed).uniform(-1, 1, (count, robot.n))
 
@@ -247,6 +254,30 @@ def test_gains_that_are_too_high_for_the_steps_are_reported(arm):
         with pytest.warns(DataWarning, match=r"of torques at joint 'wrist_3_joint' is"):
             armlet.simulate(arm, np.zeros(6), arguments={"gain": 10}, method=method, **options)
         armlet.simulate(arm, np.zeros(6), arguments={"gain": 0.01}, method=method, **options)
+
+
+@pytest.mark.parametrize("method", INTEGRATORS)
+def test_steps_within_the_stability_limit_follow_springs_of_any_damping(method):
+    slide = one_slide()
+    ratio = np.array([0, 0.1, 0.3, 0.55, 0.7, 0.85, 1, 1.2, 2, 5, 100])
+    frequency = 1 / np.where(ratio > 1, ratio + np.sqrt(np.maximum(ratio**2 - 1, 0)), 1)
+    limit, start = INTEGRATORS[method].stability, np.ones((len(ratio), 1))
+
+    @armlet.function(slide, stiffness=(), damping=())
+    def spring(q, qd, stiffness, damping):
+        return -stiffness * q - damping * qd
+
+    def ends(dt, k):
+        gains = {"stiffness": frequency[k] ** 2, "damping": 2 * (ratio * frequency)[k]}
+        options = {"dt": dt, "steps": 2000, "every": 2000, "method": method}
+        return armlet.rollout(slide, start[k], torque=spring, arguments=gains, **options)
+
+    every = slice(None)
+    assert np.abs(ends(limit, every).q).max() < 2  # the largest eigenvalue is 1 for all of them
+    too_long = pytest.warns(DataWarning, match=f"by {method} are too long")
+    with pytest.warns(DataWarning, match="roll-outs diverge"), too_long:
+        longer = ends(1.35 * limit, every)
+    assert not longer.finite.all()
 
 
 def test_gains_of_roll_outs_are_looked_at_again_where_they_change(arm):
@@ -519,7 +550,7 @@ def test_roll_outs_that_diverge_are_marked_and_counted():
     options = {"torque": push, "arguments": {"gain": gains}, "dt": 0.01, "steps": 100}
     start = np.full((5, 2), 0.1)
     for more in ({}, {"reduce": cost}, {"reduce": cost, "wrt": ["gain"]}, {"every": 7}):
-        with pytest.warns(DataWarning, match="2 of 5 roll-outs are not finite .* number 1: `fin"):
+        with pytest.warns(DataWarning, match="2 of 5 roll-outs diverge, .* number 1: `finite"):
             runs = armlet.rollout(robot, start, np.ones((5, 2)), **options, **more)
         assert runs.finite.tolist() == [True, False, True, False, True]
         assert np.isfinite(runs.q[:, runs.finite]).all()
@@ -527,11 +558,17 @@ def test_roll_outs_that_diverge_are_marked_and_counted():
     options["arguments"] = {"gain": 0 * gains}
     model = Friction(stribeck=1.0)
     for order in (slice(None), slice(None, None, -1), [1, 0, 2, 3, 4]):
-        with pytest.warns(DataWarning, match="1 of 5 roll-outs are not finite"):
+        with pytest.warns(DataWarning, match="1 of 5 roll-outs diverge"):
             runs = armlet.rollout(armlet.Plant(robot, model), start[order], **options)
         assert runs.finite.tolist() == np.isfinite(start[order]).all(1).tolist()
     start[1] = 0.1
     assert armlet.rollout(robot, start, np.ones((5, 2)), **options).finite.all()
+
+
+def test_roll_outs_that_are_absurdly_fast_diverge():
+    with pytest.warns(DataWarning, match="1 of 2 roll-outs diverge, the first of them number 1"):
+        runs = armlet.rollout(one_slide(), np.zeros((2, 1)), [[1.0], [1e9]], dt=0.01, steps=10)
+    assert runs.finite.tolist() == [True, False]
 
 
 def test_a_gradient_that_is_not_finite_is_reported():

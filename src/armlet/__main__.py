@@ -1,4 +1,4 @@
-"""python -m armlet: the command line."""
+"""Run the command line by `python -m armlet`."""
 
 from armlet.cli import main
 

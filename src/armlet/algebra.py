@@ -1,7 +1,7 @@
-"""Cartesian vectors and tensors of any type of scalar: Balafoutis and Patel (1991), chapters 3, 4.
+"""Cartesian vectors and tensors, with equation numbers of Balafoutis and Patel (1991).
 
-A vector is an array of three scalars, a tensor of order two a 3x3 array. Zeros and ones are exact
-integers: constant folding removes the operations with them.
+A vector is an array of three scalars of any type, and a tensor is a 3x3 array. Zeros and ones are
+integers, so that constant folding removes operations with them.
 """
 
 import numpy as np
@@ -23,23 +23,23 @@ for constant in (ZERO, X_AXIS, Y_AXIS, Z_AXIS, IDENTITY):
 
 
 def cross(a: Vector, b: Vector) -> Vector:
-    """a × b."""
+    """Cross product a × b."""
     return vector(*(a[j] * b[k] - a[k] * b[j] for _, j, k in CYCLES))
 
 
 def skew(a: Vector) -> Matrix:
-    """ã, the tensor with ã b = a × b."""
+    """Skew-symmetric tensor ã, for which ã b = a × b."""
     x, y, z = a
     return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]], dtype=object)
 
 
 def outer(a: Vector, b: Vector) -> Matrix:
-    """a bᵀ, the tensor product: (a bᵀ) c = a (b · c)."""
+    """Tensor product a bᵀ, for which (a bᵀ) c = a (b · c)."""
     return np.multiply.outer(a, b)
 
 
 def double_dot(T: Matrix, S: Matrix) -> Scalar:
-    """T : S = tr(T S)."""
+    """Double dot product T : S = tr(T S)."""
     return (T * S.T).sum()
 
 
@@ -48,34 +48,34 @@ def trace_of(T: Matrix) -> Scalar:
 
 
 def homogeneous(R: Matrix, r: Vector) -> Matrix:
-    """The pose with axes R and origin r, as the 4x4 matrix [R r; 0 1]."""
+    """Homogeneous 4x4 matrix [R r; 0 1] of the pose with axes R and origin r."""
     T = np.eye(4, dtype=object)
     T[:3, :3], T[:3, 3] = R, r
     return T
 
 
 def changed_basis(T: Matrix, R: Matrix) -> Matrix:
-    """R T Rᵀ, the tensor T in rotated axes."""
+    """Tensor T in axes rotated by R: R T Rᵀ."""
     return R @ T @ R.T
 
 
 def symmetric(xx: Scalar, xy: Scalar, xz: Scalar, yy: Scalar, yz: Scalar, zz: Scalar) -> Matrix:
-    """The symmetric tensor with these six entries."""
+    """Symmetric tensor with these six entries."""
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=object)
 
 
 def upper_triangle(J: Matrix) -> list[Scalar]:
-    """The entries xx xy xz yy yz zz of a symmetric tensor: symmetric(*upper_triangle(J)) is J."""
+    """Entries xx, xy, xz, yy, yz, zz of a symmetric tensor: the inverse of `symmetric`."""
     return [J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2]]
 
 
 def euler(J: Matrix) -> Matrix:
-    """½ tr(J) 1 - J: the Euler tensor ∫ r rᵀ dm of an inertia tensor J (4.3.6)."""
+    """Euler tensor ½ tr(J) 1 - J = ∫ r rᵀ dm of an inertia tensor J (4.3.6)."""
     return trace_of(J) / 2 * IDENTITY - J
 
 
 def point_inertia(m: Scalar, r: Vector) -> Matrix:
-    """-m r̃ r̃, the inertia about the origin of a mass m at r: the parallel-axis term (4.3.9)."""
+    """Inertia tensor -m r̃ r̃ of a point mass m at r, about the origin (4.3.9)."""
     x, y, z = r
     return symmetric(
         m * (y * y + z * z),
@@ -88,14 +88,14 @@ def point_inertia(m: Scalar, r: Vector) -> Matrix:
 
 
 def angular_acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
-    """Ω = ω̇~ + ω̃ ω̃: the acceleration of a body-fixed r is Ω r (4.2.22)."""
+    """Angular acceleration tensor Ω = ω̇~ + ω̃ ω̃: r̈ = Ω r for a body-fixed vector r (4.2.22)."""
     return skew(wd) + skew(w) @ skew(w)
 
 
 def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
-    """The moment J ω̇ + ω × J ω by (4.3.42), from the entries of Ω = ω̇~ + ω̃ ω̃.
+    """Moment J ω̇ + ω × J ω (4.3.42): the dual of Ω E - (Ω E)ᵀ, with Ω = ω̇~ + ω̃ ω̃, E = euler(J).
 
-    It is the dual of Ω E - (Ω E)ᵀ with E = euler(J): 15M 15A after Ω, fewer if entries of J are 0.
+    With Ω at hand, it takes at most 15 multiplications and 15 additions.
     """
     Omega = angular_acceleration_tensor(w, wd)
     D = vector(*(Omega[j, j] - Omega[k, k] for _, j, k in CYCLES))
@@ -103,7 +103,7 @@ def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
 
 
 def moment_by_entries(w: Vector, wd: Vector, J: Matrix, Omega: Matrix, D: Vector) -> Vector:
-    """The moment J ω̇ + ω × J ω, from the entries of Ω and the differences D of its diagonal."""
+    """Moment J ω̇ + ω × J ω, from the entries of Ω and the differences D of diagonal entries."""
     return vector(
         *(
             J[i, i] * wd[i]
@@ -117,7 +117,7 @@ def moment_by_entries(w: Vector, wd: Vector, J: Matrix, Omega: Matrix, D: Vector
 
 
 def udu(H: Matrix) -> tuple[Matrix, Vector]:
-    """The factors U (unit upper triangular) and D (diagonal) of H = U D Uᵀ, H positive definite.
+    """Return the unit upper triangular U and the diagonal D of H = U D Uᵀ, H positive definite.
 
     Elimination runs from the last row up, so that zeros of H between branches of a tree stay zero.
     """
@@ -134,7 +134,7 @@ def udu(H: Matrix) -> tuple[Matrix, Vector]:
 
 
 def solve(H: Matrix, y: Matrix) -> Matrix:
-    """The solution x of H x = y, for a symmetric positive definite H and a vector or matrix y."""
+    """Solve H x = y for a symmetric positive definite H and a vector or matrix y."""
     U, D = udu(H)
     n = len(H)
     x = np.array(y, dtype=object)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 MAX_SHOWN = 100
-"""The largest number of characters of a value that a message shows."""
+"""Maximum number of characters that a message shows of a value."""
 MAX_LISTED = 20
-"""The largest number of names that a message lists."""
+"""Maximum number of names that a message lists."""
 
 
 class ArmletError(Exception):
@@ -34,7 +34,7 @@ class DataWarning(UserWarning):
 
 
 def visible(text: str) -> str:
-    """The text on one line, with unprintable characters escaped.
+    """Return the text on one line, with unprintable characters escaped.
 
     Names in a file may contain terminal control sequences or characters that reverse the text.
     """
@@ -44,12 +44,12 @@ def visible(text: str) -> str:
 
 
 def clip(text: str, most: int = MAX_SHOWN) -> str:
-    """The text for a message: escaped, and shortened in the middle if it is long."""
+    """Escape a text for a message, and shorten the middle of a text longer than `most`."""
     return visible(_short(text, most))
 
 
 def quote(value: Any) -> str:
-    """The repr of a value for a message, shortened in the middle if it is long."""
+    """Return the repr of a value for a message, with the middle of a long repr left out."""
     if isinstance(value, str):
         return repr(_short(value))
     try:
@@ -65,7 +65,7 @@ def _short(text: str, most: int = MAX_SHOWN) -> str:
 
 
 def listing(names: Sequence[str], separator: str = ", ") -> str:
-    """The names for a message: the first few, and how many more there are."""
+    """Join names for a message: the first `MAX_LISTED`, then the number of further names."""
     first = separator.join(map(clip, names[:MAX_LISTED]))
     rest = len(names) - MAX_LISTED
     return f"{first} and {rest:,} more" if rest > 0 else first

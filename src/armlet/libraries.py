@@ -1,7 +1,6 @@
-"""The table of the array and scalar libraries that armlet computes with.
+"""Table of the array and scalar libraries that armlet computes with.
 
-To support another library, add a line that names its functions and the module of
-`armlet.runtime.arrays` that evaluates programs on its arrays.
+To support another library, add a line to `LIBRARIES`; `Library` describes the columns.
 """
 
 import importlib
@@ -14,12 +13,14 @@ import numpy as np
 
 
 class Library(NamedTuple):
-    """The modules by which armlet computes with an array or scalar library."""
+    """Modules with which armlet computes on an array or scalar library."""
 
     functions: str
-    """The module with the library's functions, such as `sin`."""
+    """Module with the functions `sin`, `cos`, `sqrt`, `sign`, `exp`, `log`, `tanh`, `floor`,
+    `where` and `atan2` or `arctan2`; for arrays also `asarray`, `zeros`, `zeros_like`, `stack` and
+    `linalg.solve`. `armlet.scalar` handles the libraries without `where`."""
     evaluation: str
-    """The module of `armlet.runtime.arrays` that evaluates programs on the library's arrays."""
+    """Module of `armlet.runtime.arrays` that evaluates programs on the library's arrays."""
 
 
 LIBRARIES = {
@@ -31,24 +32,24 @@ LIBRARIES = {
     "mpmath": Library("mpmath", "expressions"),
     "armlet": Library("numpy", "traced"),
 }
-"""The libraries by the package that defines their types; NumPy handles all other types."""
+"""Libraries by the package that defines their types; NumPy handles all other types."""
 
 NUMBERS = {int, float, np.float64}
 
 
 def namespace(x: Any) -> ModuleType:
-    """The module whose functions accept x."""
+    """Return the module whose functions accept x."""
     library = LIBRARIES.get(package(x))
     return importlib.import_module(library.functions if library else "numpy")
 
 
 def package(x: Any) -> str:
-    """The top-level package that defines the type of x."""
+    """Return the top-level package that defines the type of x."""
     return type(x).__module__.partition(".")[0]
 
 
 def package_of(x: Any, known: Collection[str]) -> str | None:
-    """The package in `known` that defines a type (or base type) of x or of an entry, else None."""
+    """Return the package in `known` of a type or base type of x or its entries, or None."""
     level = [x]
     while level:
         found = dict.fromkeys(map(type, level))
@@ -61,5 +62,5 @@ def package_of(x: Any, known: Collection[str]) -> str | None:
 
 
 def is_nested(x: Any) -> bool:
-    """Whether x is a list, a tuple or an object array, whose entries may be arrays of any kind."""
+    """Whether x is a list, a tuple or an object array, all of which may contain arrays."""
     return isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.dtype == object)

@@ -1,8 +1,8 @@
 """Elementary functions of arrays of any kind, for controllers and other user functions.
 
-They take numbers, NumPy arrays, traced arrays (see `armlet.function`), JAX and PyTorch arrays.
-NumPy's own functions also work on traced arrays; `where`, `minimum`, `maximum` and `atan2` of this
-module also work on traced scalars.
+The arguments are numbers, NumPy arrays, traced arrays (see `armlet.function`), JAX arrays or
+PyTorch tensors. NumPy's functions also accept traced arrays. Of this module, `where`, `minimum`,
+`maximum` and `atan2` also accept traced scalars.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from armlet.graph.trace.arrays import as_traced, elementwise
 from armlet.libraries import namespace
 
 Array = Any
-"""A number or an array of any kind."""
+"""A number or an array of any library."""
 
 
 def _lift(function: Callable[..., Any], about: str) -> Callable[..., Array]:
@@ -36,14 +36,14 @@ exp = _lift(scalar.exp, "The exponential function.")
 log = _lift(scalar.log, "The natural logarithm.")
 tanh = _lift(scalar.tanh, "The hyperbolic tangent.")
 abs = _lift(abs, "The absolute value.")
-minimum = _lift(scalar.minimum, "The smaller of two, entry by entry.")
-maximum = _lift(scalar.maximum, "The larger of two, entry by entry.")
-atan2 = _lift(scalar.atan2, "The angle of the point (x, y), given y and then x.")
-where = _lift(scalar.where, "x where a condition is true and y elsewhere: where(c, x, y).")
+minimum = _lift(scalar.minimum, "The smaller of two numbers, entry by entry.")
+maximum = _lift(scalar.maximum, "The larger of two numbers, entry by entry.")
+atan2 = _lift(scalar.atan2, "The angle of the point (x, y), from -π to π: atan2(y, x).")
+where = _lift(scalar.where, "x where a condition is true, and y elsewhere: where(condition, x, y).")
 
 
 def solve(H: Array, y: Array) -> Array:
-    """The solution x of H x = y, for a symmetric positive definite H such as an inertia matrix.
+    """Solve H x = y for x, with a symmetric positive definite H such as an inertia matrix.
 
     Parameters
     ----------

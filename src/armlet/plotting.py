@@ -1,7 +1,7 @@
-"""The light and dark themes of all figures, and functions that save figures.
+"""Light and dark themes of all figures, and functions that save figures.
 
-A figure is drawn in the colours of the light theme. The dark theme replaces each colour by its
-counterpart in `DARK`: in Python for a picture, in the browser for a page.
+Figures are drawn in the colours of the light theme. For the dark theme, `DARK` maps each colour to
+a dark one: pictures are recoloured in Python, pages in the browser.
 """
 
 import json
@@ -18,24 +18,24 @@ from armlet.errors import ArmletError, DataError, quote, visible
 
 Theme = Literal["light", "dark"]
 PAGE, *PICTURES = ENDINGS = (".html", ".png", ".svg")
-"""The endings of the files that a figure can be saved as."""
+"""File endings of saved figures."""
 WIDTH, SCALE = 900, 2
-"""The width of pictures of figures without a width, and the pixel ratio of .png pictures."""
+"""Default width of pictures in pixels, and pixel ratio of .png pictures."""
 
 # fmt: off
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#4a1870", "#4d4000")
 """Colours of curves that colour-blind people can distinguish (after Okabe and Ito)."""
 INK, FAINT, GRID, PAPER = "#24292f", "#6e7781", "#e4e8ec", "#ffffff"
-"""Colours of main text and lines, of secondary text and lines, of grids, and of the background."""
+"""Colours of main text and lines, secondary text and lines, grids and background."""
 SHADE = "#b4bcc6"
-"""The colour of wide lines and of areas behind curves."""
+"""Colour of wide lines, and of areas behind curves."""
 DARK = {
     **dict(zip(COLOURS, (
         "#3a9bdc", "#f0a830", "#1fbf8f", "#f0703c", "#f2a7cf", "#a5dcff", "#9466ff", "#f0e442",
     ), strict=True)),
     INK: "#e2e6ea", FAINT: "#98a2ad", GRID: "#343b43", PAPER: "#16191d", SHADE: "#59626d",
 }
-"""The colours of the dark theme by their counterparts in the light theme."""
+"""Colour of the light theme -> colour of the dark theme."""
 # fmt: on
 FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 TOP_LEFT = {"x": 0, "xanchor": "left", "y": 1, "yanchor": "top"}
@@ -43,7 +43,7 @@ COLOUR = re.compile("#[0-9a-f]{6}")
 
 
 class Figure(Protocol):
-    """The most used methods of a Plotly figure."""
+    """Protocol of Plotly figures with their most used methods."""
 
     def show(self) -> object:
         """Open the figure in a browser or a notebook."""
@@ -52,14 +52,14 @@ class Figure(Protocol):
         """Write the figure as an HTML page."""
 
     def to_html(self, *, full_html: bool, include_plotlyjs: bool | str) -> str:
-        """The HTML of the figure, as a page or as a section of a page."""
+        """Return the figure as HTML: a page or a section of a page."""
 
     def to_json(self) -> str:
-        """The figure as JSON."""
+        """Return the figure as JSON."""
 
 
 class Plottable:
-    """A base class of results that notebooks show as a plot, or as text without Plotly."""
+    """Base class of results that notebooks show as a plot, or as text if Plotly is missing."""
 
     def plot(self) -> Figure:
         """Return a Plotly figure of the object."""
@@ -73,14 +73,14 @@ class Plottable:
 
 
 def graph_objects() -> Any:
-    """Import `plotly.graph_objects`, which has the classes of curves, bars and surfaces."""
+    """Import `plotly.graph_objects`, Plotly's module of curves, bars and surfaces."""
     return require("plotly.graph_objects")
 
 
 def panels(
     rows: int = 1, columns: int = 1, *, height: int, title: str | None = None, **options: Any
 ) -> Any:
-    """An empty figure of panels in rows and columns; `options` go to Plotly's `make_subplots`."""
+    """Return an empty figure with rows and columns of panels; `make_subplots` takes `options`."""
     figure = require("plotly.subplots").make_subplots(rows, columns, **options)
     figure.update_layout(template=template(), height=height, title_text=title)
     if title is None:
@@ -89,7 +89,7 @@ def panels(
 
 
 def template() -> dict[str, Any]:
-    """The light theme, as a Plotly template."""
+    """Return the light theme as a Plotly template."""
     axis = {
         "gridcolor": GRID,
         "linecolor": FAINT,
@@ -141,7 +141,7 @@ def with_theme(figure: Figure, theme: Theme) -> Figure:
 
 
 def check(path: str | Path) -> None:
-    """Raise if a figure cannot be saved as `path`; called before the figure is computed."""
+    """Raise an error if a figure cannot be saved as `path`, before the figure is computed."""
     path = expand_user(path)
     if path.suffix not in ENDINGS:
         raise DataError(
@@ -154,17 +154,17 @@ def check(path: str | Path) -> None:
 
 
 def save(figure: Figure, path: str | Path, *, theme: Theme = "light") -> None:
-    """Write a figure as a page or a picture, by the ending of its file.
+    """Write a figure as a page or a picture, depending on the ending of `path`.
 
     Parameters
     ----------
     figure : Figure
-        A Plotly figure in armlet's colours, such as `Trajectory.plot` returns.
+        A Plotly figure in armlet's colours, such as the result of `Trajectory.plot`.
     path : str or Path
-        A page (.html) needs no network, and is light or dark as its reader's browser is set.
-        Pictures (.png, .svg) need kaleido and a Chrome or Chromium that kaleido finds.
+        A page (.html) needs no network, and follows the light or dark setting of the browser.
+        Pictures (.png, .svg) need kaleido and a Chrome or Chromium that kaleido can find.
     theme : {"light", "dark"}
-        The theme of a picture.
+        The theme of a picture; pages contain both themes.
     """
     check(path)
     path = expand_user(path)
@@ -177,7 +177,6 @@ def save(figure: Figure, path: str | Path, *, theme: Theme = "light") -> None:
 
 
 def _picture(figure: Any, path: Path) -> bytes:
-    """The bytes of a .png or .svg picture of a figure, which a browser draws."""
     kaleido, kind = require("kaleido"), path.suffix[1:]
     options = {
         "format": kind,
@@ -187,7 +186,7 @@ def _picture(figure: Any, path: Path) -> bytes:
     }
     try:
         picture: bytes = kaleido.calc_fig_sync(figure, opts=options)
-    except Exception as error:  # of kaleido, the browser, or their connection
+    except Exception as error:  # raised by kaleido, the browser or their connection
         raise unwritable(
             path,
             f"kaleido draws {kind} files with Chrome or Chromium, which failed "
@@ -197,13 +196,13 @@ def _picture(figure: Any, path: Path) -> bytes:
 
 
 def figure_html(figure: Figure) -> str:
-    """The HTML of a figure, for the body of `page`."""
+    """Return the HTML of a figure, for the `body` of `page`."""
     text = figure.to_json().replace("<", "\\u003c")
     return f'<div class="figure"><script type="application/json">{text}</script></div>\n'
 
 
 def page(title: str, body: str, style: str = "") -> str:
-    """The HTML of a page with figures, light or dark as its reader's browser is set.
+    """Return the HTML of a page that follows the light or dark setting of the browser.
 
     The page needs no network. The CSS `style` may use --ink, --faint, --grid, --paper and --shade.
     """

@@ -1,7 +1,7 @@
 """Elementary functions of scalars of any type: floats, traced, symbolic or multiprecision.
 
-Formulations use only `+ - * /` and these functions, so the same code gives floats from floats, a
-program from traced scalars, formulas from SymPy symbols and fifty digits from mpmath.
+Formulations use only `+ - * /` and these functions. The same code then computes with floats or
+mpmath numbers, records a program from traced scalars, and derives formulas from SymPy symbols.
 """
 
 import math
@@ -15,7 +15,7 @@ from armlet.libraries import namespace, package
 Scalar = Any
 Vector = Any
 Matrix = Any
-"""Aliases of Any that document shapes: a scalar of any type, and arrays of such scalars."""
+"""Aliases of `Any` for annotations: a scalar of any type, and arrays of such scalars."""
 
 QUARTER = math.pi / 2
 QUARTER_TURNS = ((1, 0), (0, 1), (-1, 0), (0, -1))
@@ -23,12 +23,12 @@ QUARTER_TURNS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 def _function(name: str) -> Callable[[Scalar], Scalar]:
     def apply(x: Scalar) -> Scalar:
-        own = getattr(x, name, None)  # exp of an mpmath number is its exponent
+        own = getattr(x, name, None)  # `x.exp` of mpmath is an exponent, no method
         found = own() if callable(own) else getattr(namespace(x), name)(x)
         return int(found) if isinstance(found, np.integer) else found
 
     apply.__name__ = name
-    apply.__doc__ = f"The {name} of any scalar: its own method, or the function of its package."
+    apply.__doc__ = f"Return the {name} of a scalar, by its own method or its library's function."
     return apply
 
 
@@ -43,14 +43,14 @@ floor = _function("floor")
 
 
 def _leading(*args: Scalar) -> Scalar:
-    """The operand whose type selects the library: the first non-number, else a NumPy scalar."""
+    """Return the first operand that is not a number, else a NumPy number, else the first."""
     others = (x for x in args if not isinstance(x, int | float | np.number))
     numbers = (x for x in args if isinstance(x, np.number))
     return next(others, next(numbers, args[0]))
 
 
 def _choose(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
-    """x where a condition is true, and y elsewhere."""
+    """Return x where a condition is true and y elsewhere, by the library of `leading`."""
     module = namespace(leading)
     match package(leading):
         case "sympy":
@@ -59,9 +59,9 @@ def _choose(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
             return module.if_else(condition, x, y)
         case "mpmath" | "builtins":
             return x if condition else y
-        case _ if isinstance(leading, np.number):  # so that 1 / result may be infinite
+        case _ if isinstance(leading, np.number):  # 1 / 0.0 is infinite in NumPy only
             return np.float64(x if condition else y)
-        case "torch":  # where() of two numbers would return its default dtype
+        case "torch":  # where() of two numbers would return the default dtype
             kind = {"dtype": leading.dtype, "device": leading.device}
             return module.where(condition, *(module.as_tensor(a, **kind) for a in (x, y)))
         case _:
@@ -69,7 +69,7 @@ def _choose(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
 
 
 def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
-    """x where `condition` is true or a nonzero number, and y elsewhere."""
+    """Return x where `condition` is true or a nonzero number, and y elsewhere."""
     leading = _leading(condition, x, y)
     if hasattr(leading, "record"):
         return leading.record("where", condition, x, y)
@@ -81,7 +81,7 @@ def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
 
 
 def less(x: Scalar, y: Scalar) -> Scalar:
-    """1 where x < y, and 0 elsewhere."""
+    """Return 1 where x < y, and 0 elsewhere."""
     leading = _leading(x, y)
     if hasattr(leading, "record"):
         return leading.record("less", x, y)
@@ -89,7 +89,7 @@ def less(x: Scalar, y: Scalar) -> Scalar:
 
 
 def less_equal(x: Scalar, y: Scalar) -> Scalar:
-    """1 where x <= y, and 0 elsewhere."""
+    """Return 1 where x <= y, and 0 elsewhere."""
     leading = _leading(x, y)
     if hasattr(leading, "record"):
         return leading.record("less_equal", x, y)
@@ -97,7 +97,7 @@ def less_equal(x: Scalar, y: Scalar) -> Scalar:
 
 
 def equal(x: Scalar, y: Scalar) -> Scalar:
-    """1 where x and y are the same number, and 0 elsewhere; `identical` compares expressions."""
+    """Return 1 where the numbers x and y are equal, else 0; `identical` compares expressions."""
     leading = _leading(x, y)
     if hasattr(leading, "record"):
         return leading.record("equal", x, y)
@@ -106,7 +106,7 @@ def equal(x: Scalar, y: Scalar) -> Scalar:
 
 
 def power(x: Scalar, y: Scalar) -> Scalar:
-    """x to the power of y; for floats NaN where x is negative and y is not an integer."""
+    """Return x to the power y; for floats, NaN if x is negative and y is not an integer."""
     leading = _leading(x, y)
     if hasattr(leading, "record"):
         return leading.record("pow", x, y)
@@ -116,7 +116,7 @@ def power(x: Scalar, y: Scalar) -> Scalar:
 
 
 def minimum(x: Scalar, y: Scalar) -> Scalar:
-    """The smaller of two scalars; NaN if either is NaN, except in CasADi."""
+    """Return the smaller of two scalars; NaN if either is NaN, except in CasADi."""
     leading = _leading(x, y)
     if hasattr(leading, "record"):
         return leading.record("min", x, y)
@@ -130,14 +130,14 @@ def minimum(x: Scalar, y: Scalar) -> Scalar:
 
 
 def maximum(x: Scalar, y: Scalar) -> Scalar:
-    """The larger of two scalars; NaN if either is NaN, except in CasADi."""
+    """Return the larger of two scalars; NaN if either is NaN, except in CasADi."""
     if hasattr(_leading(x, y), "record"):
         return _leading(x, y).record("max", x, y)
     return -minimum(-x, -y)
 
 
 def atan2(y: Scalar, x: Scalar) -> Scalar:
-    """The angle of the point (x, y), from -π to π."""
+    """Return the angle of the point (x, y), from -π to π."""
     leading = _leading(y, x)
     if hasattr(leading, "record"):
         return leading.record("atan2", y, x)
@@ -148,18 +148,18 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
 
 
 def quarter_turns(angle: Scalar) -> int | None:
-    """The number of quarter turns in an angle, or None if it is not exactly an integer."""
+    """Return the integer k if `angle` is exactly k quarter turns, or None."""
     if isinstance(angle, complex):
         return None
     try:
         k = round(float(angle) / QUARTER)
-    except (TypeError, ValueError, OverflowError):  # not a number, or not a finite one
+    except (TypeError, ValueError, OverflowError):  # not a number, or not finite
         return None
     return k if angle == k * QUARTER else None
 
 
 def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
-    """Cosine and sine of a constant angle, exactly 0 or ±1 at quarter turns."""
+    """Return the cosine and sine of a constant angle, exactly 0 or ±1 at quarter turns."""
     k = quarter_turns(angle)
     return (cos(angle), sin(angle)) if k is None else QUARTER_TURNS[k % 4]
 
@@ -177,6 +177,6 @@ def is_zero(x: Scalar) -> bool:
 
 
 class Symbol(str):
-    """The name of a constant without a value: it can be traced, counted and printed."""
+    """Name of a constant without a value; its programs can be traced, counted and printed."""
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Check formulations against the laws of their quantity, and explain failures."""
+"""Check formulations against the definition or laws of their quantity, and explain failures."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -32,22 +32,22 @@ from armlet.robot.robot import GROUPS
 from armlet.scalar import Matrix, Scalar, Vector
 
 TOLERANCE = 1e-9
-"""The largest error of a correct result, relative to the largest entry of the expected one."""
+"""Maximum error of a correct result, relative to the largest expected entry."""
 DIGITS, DIGITAL = 50, "digits"
 
 
 def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int = 3) -> None:
-    """Raise AssertionError if a formulation breaks a law of its quantity.
+    """Raise AssertionError if results of a formulation are wrong.
 
-    The formulation is compared with the definition or the laws of its quantity, on random serial
-    arms and trees of the joint types that it declares: with floats, traced, and at fifty digits if
-    mpmath is installed. Further cases have rotor inertia, a massless body, lumped inertias or a
-    wrench on the tool. The message says where results differ and what the cause usually is.
+    Results are compared with the definition or the laws of the quantity. The robots are random arms
+    of the declared joint types and topology, some with rotor inertia, a massless body, lumped
+    inertias or a wrench on the tool. The formulation computes with floats, traced scalars and, if
+    mpmath is installed, fifty digits. The message states the wrong entry and the usual cause.
 
     Parameters
     ----------
     formulation : Formulation or callable
-        An entry of `armlet.FORMULATIONS`, or its registered function.
+        A formulation in `armlet.FORMULATIONS`, or the function registered for it.
     seeds : int
         Number of random robots of each kind.
 
@@ -67,7 +67,6 @@ def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int 
 
 
 def _check(entry: Formulation, case: "Case", seed: int) -> None:
-    """Raise AssertionError if a formulation fails in a case, on the random robot of `seed`."""
     quantity = entry.quantity
     head = f"formulation {entry.name!r} of {quantity}"
     robot = random_robot(seed, **case.options)
@@ -88,7 +87,7 @@ def _check(entry: Formulation, case: "Case", seed: int) -> None:
         )
     size = max(1e-3, float(max(abs(x) for x in expected)))
     errors = np.array([abs(float(x)) for x in value - expected]) / size
-    wrong = ~(errors <= case.limit(quantity, robot))  # NaN is wrong too
+    wrong = ~(errors <= case.limit(quantity, robot))  # counts NaN as wrong
     if wrong.any():
         k = int(np.argmax(wrong))
         raise AssertionError(
@@ -112,12 +111,12 @@ def _entry(formulation: Formulation | Callable[..., Any]) -> Formulation:
 
 
 class Case(NamedTuple):
-    """A kind of robot, the way to evaluate a formulation on it, and a hint for failures."""
+    """A test case: a kind of robot, a way to evaluate formulations, and a hint for failures."""
 
     name: str
     hint: str
     options: dict[str, Any]
-    """The arguments of `random_robot`."""
+    """Arguments of `random_robot`."""
     way: str = "plain"
 
     def values(
@@ -143,7 +142,7 @@ class Case(NamedTuple):
         return robot, state, entry.function(arm, *state)
 
     def limit(self, quantity: str, robot: RobotModel) -> float:
-        """The tolerance, times the condition number of the inertia matrix if it is inverted."""
+        """Return the tolerance, times the condition number of an inertia matrix to be inverted."""
         limit = 10.0 ** (10 - DIGITS) if self.way == DIGITAL else TOLERANCE
         if QUANTITIES[quantity].inverts != "inertia_matrix":
             return limit
@@ -152,7 +151,7 @@ class Case(NamedTuple):
 
 
 def _cases(entry: Formulation) -> Iterator[Case]:
-    """Yield the cases from simple to special; the first failure then says most of its cause."""
+    """Yield the cases from simple to special, so that the first failure points to the cause."""
     joints = {"joints": entry.joints}
     yield Case(
         f"serial arms of {_kind(entry.joints[0])} joints",
@@ -226,7 +225,7 @@ def _cases(entry: Formulation) -> Iterator[Case]:
 
 
 def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vector, Vector]:
-    """The laws of a Coriolis matrix C: C q̇ + gravity torque = bias, and Ḣ - 2 C is skew."""
+    """Return both sides of C q̇ + gravity torque = bias and of S = -Sᵀ, with S = Ḣ - 2 C."""
     q, qd = state
     step = definition.STEP * (-1 + 0j) ** 0.5
     moved = [x + step * speed for x, speed in zip(q, qd, strict=True)]
@@ -238,7 +237,7 @@ def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vecto
 
 
 def _regressor(robot: RobotModel, state: Sequence[Any], Y: Matrix) -> tuple[Vector, Vector]:
-    """The law of a regressor Y: Y times the minimal parameters is the torque, or gravity torque."""
+    """Return both sides of the law that Y times the minimal parameters is the torque."""
     whole = definition.inverse_dynamics if len(state) > 1 else definition.gravity_torque
     tau = whole(robot.without_drives(), *state)
     return _flat(Y @ closed_form(robot).values), _flat(tau)
@@ -249,17 +248,16 @@ LAWS: dict[str, Callable[[RobotModel, Sequence[Any], Any], tuple[Vector, Vector]
     "regressor": _regressor,
     "gravity_regressor": _regressor,
 }
-"""Laws of quantities without a definition: each returns a value and the expected value."""
+"""For quantities without a definition: functions that return both sides of a law."""
 
 
 def _flat(result: Any) -> Vector:
-    """Flatten a result of one or several outputs to a vector of all entries."""
     outputs = result if isinstance(result, tuple) else (result,)
     return np.concatenate([np.ravel(np.asarray(y, dtype=object)) for y in outputs])
 
 
 def _hint(case: Case, robot: RobotModel, wrong: Vector) -> str:
-    """What a failure usually means, judged by the joints whose entries are wrong."""
+    """Return the usual cause of a failure, judged by the joints with wrong entries."""
     if wrong.size != robot.nv:
         return case.hint
     roots = {i for i, p in robot.base_to_tips() if p == BASE}
@@ -288,11 +286,11 @@ def random_robot(
     massless: bool = False,
     drives: bool = False,
 ) -> RobotModel:
-    """A robot of random bodies on random axes, some of which are perpendicular or parallel.
+    """Return a robot with random bodies and axes, some of them perpendicular or parallel.
 
-    The letters `joints` are the joint types, repeated in turn. A tree has two bodies on the base
-    and a branch. With `massless`, the first body has no mass. With `drives`, the robot also has
-    springs, and gravity compensation of some bodies.
+    The joint types repeat the letters `joints`. A tree has two bodies on the base and a branch.
+    With `massless`, the first body has no mass. With `drives`, joints have drives and springs, and
+    some bodies have gravity compensation.
     """
     rng = np.random.default_rng(seed)
     quarters = np.pi / 2 * np.arange(-1, 3)
@@ -304,7 +302,7 @@ def random_robot(
         return 0.0 if rng.random() < 0.3 else float(rng.uniform(-0.5, 0.5))
 
     def body() -> tuple[Scalar, Vector, Matrix]:
-        """Mass, first moment, and inertia about the origin of a body of six random point masses."""
+        """Return mass, first moment and inertia about the origin of six random point masses."""
         points, masses = rng.normal(scale=0.2, size=(6, 3)), rng.uniform(0.1, 1, 6)
         J = sum(point_inertia(float(m), r.tolist()) for m, r in zip(masses, points, strict=True))
         return float(masses.sum()), (masses @ points).astype(object), J
@@ -349,7 +347,7 @@ def random_robot(
 
 
 def _kind(letter: str) -> str:
-    """The name of the joint type with this letter."""
+    """Return the name of the joint type that `letter` stands for."""
     return next(name for name, kind in JOINT_TYPES.items() if kind.letter == letter)
 
 

@@ -1,1 +1,1 @@
-"""Helpers that any module may use; they do not depend on robots."""
+"""Helpers for all modules, independent of robots."""

@@ -1,7 +1,7 @@
-"""One thread for BLAS: identification multiplies and factorises many small matrices.
+"""Limit BLAS to one thread, for identification with many small matrices.
 
-The threads of OpenBLAS busy-wait for one another. With two threads on cores that have other work,
-`excite` took up to a hundred times as long as with one (`benchmarks/excitation.py --threads`).
+Threads of OpenBLAS busy-wait for each other. With two threads on busy cores, `excite` took up to a
+hundred times as long as with one thread (`benchmarks/excitation.py --threads`).
 """
 
 from contextlib import ContextDecorator
@@ -12,8 +12,7 @@ from typing import Any
 class SingleBlasThread(ContextDecorator):
     """A reentrant, thread-safe context in which BLAS uses one thread.
 
-    The number of threads is a setting of the whole process. The old number is restored when the
-    last of all open contexts ends.
+    The number of threads belongs to the whole process; the last context to end restores it.
     """
 
     def __init__(self) -> None:
@@ -37,4 +36,4 @@ class SingleBlasThread(ContextDecorator):
 
 
 single_blas_thread = SingleBlasThread()
-"""To be used in a `with` statement or as a decorator."""
+"""Shared `SingleBlasThread`, for use in a `with` statement or as a decorator."""

@@ -1,4 +1,4 @@
-"""Files written atomically: the old content stays until the new content is on the disk."""
+"""Write files atomically: a file keeps its old content until the new content is on the disk."""
 
 import os
 import secrets
@@ -11,11 +11,11 @@ from typing import IO
 from armlet.errors import ArmletError, clip, quote
 
 MAX_PATH = 4096
-"""The largest length of a path (characters)."""
+"""Maximum length of a path (characters)."""
 
 
 def expand_user(path: str | os.PathLike[str]) -> Path:
-    """The path, with ~ at its start replaced by the user's home folder."""
+    """Return the path with a leading ~ replaced by the user's home folder."""
     try:
         return Path(path).expanduser()
     except (RuntimeError, ValueError):  # no such user
@@ -23,17 +23,17 @@ def expand_user(path: str | os.PathLike[str]) -> Path:
 
 
 def shown_path(path: Path) -> str:
-    """The path for a message, not shortened."""
+    """Return the path as text for a message, of at most `MAX_PATH` characters."""
     return clip(str(path), MAX_PATH)
 
 
 def unwritable(path: Path, reason: object) -> ArmletError:
-    """The error for a file that cannot be written."""
+    """Return the error for a file that cannot be written."""
     return ArmletError(f"{shown_path(path)}: cannot be written: {reason}")
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that cannot be written; to be called before the content is computed."""
+    """Raise if `path` cannot be written; call this before computing the content."""
     path = expand_user(path)
     folder = path.absolute().parent
     if "\0" in str(path):
@@ -47,7 +47,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a path that cannot be a writable folder; to be called before files are computed."""
+    """Raise if `path` cannot be a writable folder; call this before computing its files."""
     there = next(x for x in (path.absolute(), *path.absolute().parents) if os.path.lexists(x))
     if not there.is_dir():
         raise unwritable(path, f"{shown_path(there)} is no folder")
@@ -59,9 +59,9 @@ def check_folder(path: Path) -> None:
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a binary file that replaces `path` when the block ends without an error.
 
-    Until then an existing file stays as it is. Its permissions are kept. If `path` is a symbolic
-    link, the link stays and its target is replaced. Special files (/dev/stdout, a pipe) and files
-    in a read-only folder are written in place.
+    Until then an existing file stays unchanged. The new file gets the permissions of the old file.
+    If `path` is a symbolic link, the link stays and its target is replaced. Special files
+    (/dev/stdout, a pipe) and files in a read-only folder are written in place.
     """
     path = expand_user(path)
     check_writable(path)
@@ -88,9 +88,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def _is_replaceable(path: Path, target: Path) -> bool:
-    """Whether a path names a regular file, or no file yet, in a writable folder.
+    """Return whether `target` is a regular or new file in a writable folder.
 
-    Paths in /dev and /proc, such as /dev/stdout, are not replaced even if they lead to a file.
+    Paths in /dev (except /dev/shm) and /proc are written in place even if they lead to a file.
     """
     own = path.absolute()
     special = own.is_relative_to("/dev") and not own.is_relative_to("/dev/shm")

@@ -1,4 +1,4 @@
-"""Pauses of the garbage collector while one program is built."""
+"""Pause the garbage collector while a program is built."""
 
 import gc
 import os
@@ -9,15 +9,15 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 PAUSES: list[None] = []
-"""One entry for each pause in progress."""
+"""One entry per pause in progress."""
 
 
 def without_collections(function: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a function so that the garbage collector is off while it runs.
+    """Decorate a function: the garbage collector is off while the function runs.
 
     The collector would visit each new node several times. Use the decorator for functions that
-    build one program and leave no reference cycles. A collector that was on is turned on again,
-    even if another thread turned it off meanwhile.
+    build one program and leave no reference cycles. A collector that was on before the call is on
+    afterwards, even if another thread turned it off meanwhile.
     """
 
     @wraps(function)
@@ -37,7 +37,7 @@ def without_collections(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _end_pauses() -> None:
-    """Enable the collector in a forked process, which has no thread that would end the pause."""
+    """Enable the collector in a forked process, which lacks the threads that would end pauses."""
     if PAUSES:
         gc.enable()
         PAUSES.clear()

@@ -9,9 +9,9 @@ T = TypeVar("T")
 class cached_property(Generic[T]):  # noqa: N801  named as in functools
     """A property that is computed on first access, like functools.cached_property.
 
-    In Python 3.11, the property of functools holds one lock for all objects: threads could compile
-    only one at a time, and a process forked meanwhile would wait for the lock forever. Here several
-    threads may compute the same value, and all return the one that is stored first.
+    In Python 3.11, functools.cached_property holds one lock for all objects: only one thread at a
+    time could compile, and a process forked meanwhile would wait for the lock forever. Here several
+    threads may compute the same value; all threads return the value that is stored first.
     """
 
     def __init__(self, function: Callable[[Any], T]) -> None:

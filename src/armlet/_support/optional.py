@@ -1,4 +1,4 @@
-"""Imports of optional packages; the error for a missing package says what to install."""
+"""Import optional packages; the error for a missing package contains the pip command."""
 
 from importlib import import_module
 from typing import Any
@@ -15,11 +15,11 @@ EXTRAS = {
     "rosbags": "armlet[ros]",
     "trimesh": "armlet[view]",
 }
-"""What pip must install for these packages; for others, the package itself."""
+"""Package -> what pip must install; a package that is not listed is installed by its own name."""
 
 
 def require(module: str) -> Any:
-    """Import a module of an optional package, or say what to install."""
+    """Import and return a module of an optional package, or raise an error with the pip command."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Progress of long work on the terminal."""
+"""Show the progress of long computations on the terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -7,11 +7,11 @@ from time import monotonic
 from typing import Any
 
 PATIENCE = 1.0
-"""Seconds after which the progress is shown."""
+"""Time (s) after which the progress is shown."""
 
 
 def status(what: str, quick: bool = False) -> AbstractContextManager[Any]:
-    """A context that shows the line `what` on the terminal, unless the work is `quick`."""
+    """Return a context that shows the line `what` on the terminal, unless the work is `quick`."""
     if quick or not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
@@ -21,7 +21,7 @@ def status(what: str, quick: bool = False) -> AbstractContextManager[Any]:
 
 @contextmanager
 def advancing(what: str) -> Iterator[Callable[[float], None]]:
-    """A context that yields a function: call it with the share done (0 to 1) to show progress."""
+    """Yield a function that shows the progress when called with the share done (0 to 1)."""
     begun, line = monotonic(), None
     with ExitStack() as stack:
 

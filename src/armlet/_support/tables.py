@@ -1,7 +1,7 @@
-"""Tables in files: text, NumPy, Parquet and MATLAB files are read, CSV, NPZ and Parquet written.
+"""Read tables from text, NumPy, Parquet and MATLAB files; write CSV, NPZ and Parquet files.
 
-Logs, trajectories and plans of identification are read and written here. Files are written
-atomically, and exceptions of decoders on damaged files become errors that name the file.
+Logs, trajectories and identification plans are stored by these functions. Files are written
+atomically. An exception on a damaged file becomes an error that names the file.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from armlet._support.optional import require
 from armlet.errors import ArmletError, DataError, listing, quote
 
 UNNAMED = ""
-"""The name of an array that has no name in its file."""
+"""Name for an array that has no name in its file."""
 METADATA = "metadata"
-"""The name of the array that holds the metadata, as JSON, in a NumPy archive."""
+"""Name of the array with the metadata, as JSON, in a NumPy archive."""
 Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Table:
-    """The arrays of a file by name, with its metadata, and notes and warnings on reading it."""
+    """Content of a file: arrays by name, metadata, and notes and warnings of the reader."""
 
     arrays: Arrays
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """The metadata that `write_npz` or `write_parquet` stored with the arrays."""
     repeats: dict[str, str] = field(default_factory=dict)
-    """The original names, by new name, of columns renamed since their name is repeated."""
+    """New name -> name in the file, for columns renamed because another column has their name."""
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     is_ended: bool = True
@@ -48,7 +48,7 @@ class Table:
 
     @classmethod
     def of_columns(cls, names: Sequence[str], columns: Iterable[NDArray[Any]]) -> Table:
-        """A table of columns, of which several may have the same name."""
+        """Return a table of columns; a column with a repeated name is renamed "NAME (column K)"."""
         arrays: Arrays = {}
         repeats = {}
         for k, (name, array) in enumerate(zip(names, columns, strict=True), 1):
@@ -61,7 +61,7 @@ class Table:
 
 
 def read(path: Path, endings: Sequence[str] | None = None) -> Table:
-    """Read the table in a file; its name must end in one of `endings`, by default of `READERS`."""
+    """Read the table in a file; the file name must end in one of `endings` (default: `READERS`)."""
     expected = READERS if endings is None else endings
     reader = READERS.get(path.suffix.lower())
     if reader is None or path.suffix.lower() not in expected:
@@ -72,7 +72,7 @@ def read(path: Path, endings: Sequence[str] | None = None) -> Table:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn exceptions of decoders on missing or damaged files into errors that name the file."""
+    """Turn exceptions on missing or damaged files into errors that name the file."""
     try:
         yield
     except ArmletError:
@@ -89,9 +89,9 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def read_text(path: Path) -> Table:
-    """Read the columns of a text file, with or without a line of names.
+    """Read the columns of a text file, with or without a line of column names.
 
-    A file that is not valid UTF-8 is read as Latin-1, since units may be ° and µ.
+    A file that is not valid UTF-8 is read as Latin-1, since units may contain ° or µ.
     """
     try:
         return _read_text(path, "utf-8-sig")
@@ -128,7 +128,7 @@ def _read_text(path: Path, encoding: str) -> Table:
 
 
 def _head(path: Path, lines: Iterable[str]) -> tuple[list[str], str | None, int]:
-    """The names of the columns, the separator, and the number of lines before the numbers."""
+    """Return the column names, the separator, and the number of lines before the numbers."""
     above, texts = "", 0
     for k, line in enumerate(islice(lines, 1000)):
         if not line.strip():
@@ -150,7 +150,6 @@ def _cells(line: str, separator: str | None) -> list[str]:
 
 
 def _with_points(text: str) -> str:
-    """The text with decimal commas replaced by points."""
     return text.replace(",", ".")
 
 
@@ -165,7 +164,7 @@ def _is_number(text: str) -> bool:
 def _table_of_cells(
     path: Path, names: list[str], rows: dict[int, list[str]], is_ended: bool
 ) -> Table:
-    """The table of a file in which some cells are text or empty, from its rows by line number.
+    """Return the table of a file with text or empty cells; `rows` maps line numbers to cells.
 
     A last line that is cut off is left out, with a warning.
     """
@@ -205,7 +204,7 @@ def _table_of_cells(
 
 
 def _dates(cells: list[str]) -> NDArray[Any] | None:
-    """The cells as dates and times in nanoseconds, or None unless all are dates in one zone."""
+    """Return the cells as datetime64[ns], or None unless all cells are dates in one time zone."""
     zone = re.compile(r"(?:Z|[+-]\d\d:?\d\d)?$")
     without_zone = [zone.sub("", cell, count=1) for cell in cells]
     if len({cell[len(x) :] for cell, x in zip(cells, without_zone, strict=True)}) > 1:
@@ -217,7 +216,7 @@ def _dates(cells: list[str]) -> NDArray[Any] | None:
 
 
 def write_csv(path: str | Path, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Write columns as a table with a line of names."""
+    """Write columns as a CSV file with a line of column names."""
     with replacing(path) as raw:
         file = TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
         writer = csv.writer(file)

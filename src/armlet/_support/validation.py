@@ -1,4 +1,4 @@
-"""Checks of arguments: each function returns the value in the type the caller needs, or raises.
+"""Check arguments: each function returns the value in the type that the caller needs, or raises.
 
 All messages have one form: `NAME is VALUE: expected WHAT`. Numbers may have the bounds `low` and
 `high` (inclusive), and `above` and `below` (exclusive).
@@ -20,19 +20,19 @@ from armlet.errors import ArmletError, DataError, listing, quote
 MAX_SIZE = 1e50
 """Larger constants are refused: they are not physical, and their products overflow."""
 NUMERIC = "biufO"
-"""The kinds of NumPy dtypes that are converted: booleans, real numbers, and objects."""
+"""NumPy dtype kinds that are converted to floats: booleans, real numbers, and objects."""
 BOUNDS: dict[str, tuple[Callable[[Any, float], Any], str]] = {
     "low": (operator.ge, "{:g} or more"),
     "above": (operator.gt, "more than {:g}"),
     "high": (operator.le, "{:g} or less"),
     "below": (operator.lt, "less than {:g}"),
 }
-"""For each bound, its comparison and its words in messages."""
+"""Bound -> its comparison, and its words in messages."""
 Checked = TypeVar("Checked")
 
 
 def number(value: Any, name: str, expected: str = "a number", **bounds: float) -> float:
-    """The value as a finite float within `bounds`; `expected` describes it, as "a time in s"."""
+    """Return the value as a finite float within `bounds`; `expected` is for messages."""
     result = _numbers(value)
     x = np.nan if result is None or result.shape else float(result)
     if not math.isfinite(x) or not _within(x, bounds):
@@ -41,7 +41,7 @@ def number(value: Any, name: str, expected: str = "a number", **bounds: float) -
 
 
 def integer(value: Any, name: str, expected: str = "a whole number", **bounds: int) -> int:
-    """The value as an int within `bounds`."""
+    """Return the value as an int within `bounds`."""
     if not isinstance(value, int | np.integer) or not _within(value, bounds):
         raise DataError(f"{name} is {quote(value)}: expected {expected}{_words(bounds)}")
     return int(value)
@@ -55,9 +55,9 @@ def array(
     finite: bool = True,
     **bounds: float,
 ) -> NDArray[np.float64]:
-    """The value as an array of real numbers with one of `shapes`, or of any shape by default.
+    """Return the value as an array of real numbers with one of `shapes` (default: any shape).
 
-    A shape has numbers, and letters for axes of any length: `("N", 3)`. In messages, `expected`
+    A shape has integers, and letters for axes of any length: `("N", 3)`. In messages, `expected`
     replaces the shapes.
     """
     result = _numbers(value)
@@ -73,9 +73,9 @@ def array(
 
 
 def scalars(values: Any, name: str, expected: str, *shapes: tuple[int, ...]) -> NDArray[Any]:
-    """The constants of a robot (numbers, symbols or traced values) as an array of one of `shapes`.
+    """Return constants of a robot (numbers, symbols, traced values) as an object array.
 
-    Numbers must be finite and below `MAX_SIZE`.
+    The array must have one of `shapes`, and numbers must be finite and below `MAX_SIZE`.
     """
     try:
         result = np.array(values, dtype=object)
@@ -120,7 +120,7 @@ def suffix(path: Path, name: str, choices: Iterable[str]) -> str:
 
 
 def _numbers(value: Any) -> NDArray[np.float64] | None:
-    """The value as an array of real numbers, or None."""
+    """Return the value as an array of floats, or None if this is impossible."""
     try:
         result = np.asarray(value)
         return result.astype(float) if result.dtype.kind in NUMERIC else None
@@ -137,7 +137,6 @@ def _within(x: Any, bounds: dict[str, Any]) -> bool:
 
 
 def _words(bounds: dict[str, Any]) -> str:
-    """The bounds in words, to follow `expected` in a message."""
     if bounds.keys() == {"low", "high"}:
         return f" from {bounds['low']:g} to {bounds['high']:g}"
     return "".join(f", {BOUNDS[side][1].format(bound)}" for side, bound in bounds.items())
@@ -150,7 +149,6 @@ def _fits(shape: tuple[int, ...], pattern: tuple[int | str, ...]) -> bool:
 
 
 def _shape(pattern: tuple[int | str, ...]) -> str:
-    """A shape in words."""
     if not pattern:
         return "one number"
     if len(pattern) == 1:

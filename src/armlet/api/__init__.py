@@ -1,4 +1,4 @@
-"""The public interface: robots with their quantities, programs, kernels, minimal parameters."""
+"""The public interface: robots and their quantities, programs, kernels and minimal parameters."""
 
 from armlet.api.functions import Function, function
 from armlet.api.programs import cheapest, compile, formulations, minimal_parameters, trace

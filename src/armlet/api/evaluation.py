@@ -1,4 +1,4 @@
-"""Evaluation of a robot's methods, by compiled kernels or by the library of the arrays."""
+"""Evaluation of robot methods, by compiled kernels or by the library of the arrays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from armlet.search.request import make_request
 
 Array = NDArray[np.float64]
 Out = Array | Sequence[Array] | None
-"""Where to write results: an array, one array for each of several results, or None for new ones."""
+"""Where to write results: an array, one array per result, or None for new arrays."""
 Result = TypeVar("Result")
 
 
@@ -44,7 +44,7 @@ def evaluate(
 ) -> Result:
     """Evaluate a robot's method on arrays of any library.
 
-    With NumPy arrays the kernel of the quantity with its options is called. Compiled code then
+    NumPy arrays are passed to a compiled kernel. For one state or a small batch, compiled code also
     replaces the method of this robot, so that later calls do not pass through this function.
     """
     name = method.__name__
@@ -70,7 +70,7 @@ def evaluate(
 
 
 class RobotQuantity:
-    """A quantity of a robot with its options: its program and its kernels, each computed once."""
+    """A quantity of a robot with its options; its program and kernels are computed once."""
 
     def __init__(self, robot: RobotModel, name: str, options: Mapping[str, Any]) -> None:
         self.robot, self.name, self.options = robot, name, options
@@ -78,11 +78,11 @@ class RobotQuantity:
 
     @cached_property
     def program(self) -> Program:
-        """The cheapest program found."""
+        """The cheapest program that the search finds."""
         return cheapest_program(make_request(self.robot, self.name, {}, True, self.options)).program
 
     def kernel_for(self, dtype: str) -> Kernel:
-        """The kernel for a dtype, compiled once."""
+        """Return the kernel for a dtype, created once."""
         if dtype not in self._kernels:
             self.robot._require_values(self.name)
             self._kernels.setdefault(dtype, Kernel(self.program, dtype))
@@ -90,15 +90,15 @@ class RobotQuantity:
 
     @cached_property
     def traced_groups(self) -> dict[str, dict[str, Any]]:
-        """Groups with a traced constant, such as a traced mass, and their constants by name."""
+        """Group -> constants by name, for groups with a traced constant, such as a traced mass."""
         named = {group: self.robot.constants(group) for group in GROUPS}
         return {group: x for group, x in named.items() if graph_of([[*x.values()]])}
 
     def record(self, arrays: Sequence[Any]) -> Any:
-        """The results for traced arrays, recorded in their graph.
+        """Record the quantity on traced arrays in their graph; return its results.
 
-        Groups with a traced constant become arguments of the program; numbers stand in for them in
-        its robot.
+        Groups of constants with a traced entry become arguments of the program. The search for the
+        program uses the number 1 in place of these constants.
         """
         groups = self.traced_groups
         names = [name for values in groups.values() for name in values]
@@ -116,7 +116,7 @@ class RobotQuantity:
 
 
 def quantity_of(robot: RobotModel, name: str, options: Mapping[str, Any]) -> RobotQuantity:
-    """The quantity of a robot with its options, cached in the robot."""
+    """Return the quantity of a robot with its options, cached in the robot."""
     key = ("quantity", name, *sorted(options.items()))
     return robot._once(key, lambda: RobotQuantity(robot, name, options))
 
@@ -129,9 +129,9 @@ def _replace_method(
 ) -> None:
     """Replace a method of this robot by the compiled entry of a kernel.
 
-    Later calls then run machine code directly, also with a frame or a wrench that was used before.
-    This is the only place that writes to an existing robot: results stay the same, and pickles and
-    copies leave the entry out. Methods that are overridden or mask singular postures are kept.
+    Later calls then run machine code directly. Further entries are added on the first call with
+    each frame, and with a wrench. The data of the robot do not change, and pickles and copies
+    leave the entries out. Methods that are overridden or mask singular postures stay in Python.
     """
     name = method.__name__
     quantity = QUANTITIES[name]
@@ -157,7 +157,7 @@ def _replace_method(
 
 
 def _signature(method: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a method without self and without types, as of a built-in function."""
+    """Return the signature of a method without self and types, as for a built-in function."""
     _, *parameters = inspect.signature(method).parameters.values()
     return inspect.Signature([x.replace(annotation=inspect.Parameter.empty) for x in parameters])
 
@@ -166,7 +166,7 @@ def _signature(method: Callable[..., Any]) -> inspect.Signature:
 
 
 def _mask_singular(quantity: RobotQuantity, q: ArrayLike, results: Any) -> None:
-    """Write nan to the results at singular postures, where they would be arbitrary, and warn."""
+    """Set results at singular postures, where they would be arbitrary, to nan; then warn."""
     robot, frame = quantity.robot, quantity.options.get("frame", quantity.robot.tool)
     kernel = quantity_of(robot, "jacobian", quantity.options).kernel_for("float64")
     singular = is_singular(kernel.evaluate(q))

@@ -1,4 +1,4 @@
-"""User functions: programs traced from Python functions, which may call methods of robots."""
+"""User functions: programs traced from Python functions, which may call robot methods."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ from armlet.runtime.kernel import in_order
 from armlet.search.compose import Composition, cheapest_composition
 
 Shape = int | tuple[int, ...] | Input
-"""The shape of an argument: its length, its axes, or an `Input`, which also has a rate."""
+"""The shape of an argument: a length, a tuple of lengths, or an `Input` with shape and rate."""
 Results = NDArray[np.float64] | tuple[NDArray[np.float64], ...]
 NUMBERS = (int, float, np.number)
 
 
 def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., Any]], Function]:
-    """Turn a Python function into a program to count, compile, differentiate or print as C.
+    """Decorate a Python function to count, compile, differentiate or print it as a program.
 
-    The function is called once with traced arrays, which record its operations: those of NumPy, of
-    `armlet.math` and of the methods of robots. The result is one program, simplified as a whole, in
+    The function is called once with traced arrays, which record the operations of NumPy functions,
+    of `armlet.math` and of robot methods. The result is one program, simplified as a whole, in
     which the quantities of robots share their common operations.
 
     Parameters
     ----------
     *robots : Robot
-        The first robot determines the default shapes of the arguments q, qd, qdd and tau; the time
-        t is a scalar by default.
+        The first robot determines the default shapes of the arguments q, qd, qdd and tau. With a
+        robot, the argument t (time) is a scalar by default.
     **shapes : int, tuple of int or Input
-        The shape of each other argument for one state: `target=3`, `gains=(2, 6)`, `dt=()`. An
-        `armlet.Input(name, shape, "once")` has one value for all states of a call. A further
-        argument without a shape keeps its default value.
+        The shape of each other argument for one state: `target=3`, `gains=(2, 6)`, `dt=()`. With
+        `armlet.Input(name, shape, "once")`, a call may pass one value for all states. Any other
+        argument without a shape is fixed at its default value.
 
     Returns
     -------
     callable
-        A decorator that returns a `Function`, called with arrays of one state or of many.
+        A decorator that returns a `Function`, which takes arrays for one state or many.
 
     Examples
     --------
@@ -79,8 +79,8 @@ def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., An
 class Function:
     """A user function as a program, created by the decorator `armlet.function`.
 
-    It is traced when it is first used, and compiled when it is first called. The Python function,
-    `__wrapped__`, computes the same results for NumPy arrays of one state.
+    The function is traced on its first use and compiled on its first call. The original Python
+    function, `__wrapped__`, computes the same results for NumPy arrays of one state.
     """
 
     __name__: str
@@ -93,32 +93,31 @@ class Function:
         self._kernels: dict[str, Kernel] = {}
 
     def __reduce__(self) -> str:
-        """Pickle the function by its name, as Python functions are."""
+        """Pickle the function by its name, as Python functions are pickled."""
         return self.__qualname__
 
     @cached_property
     def program(self) -> Program:
-        """The cheapest program found."""
+        """The cheapest program that the search finds."""
         return cheapest_composition(self._composition()).program
 
     @property
     def kernel(self) -> Kernel:
-        """The program as machine code."""
+        """The float64 kernel, which runs the program as machine code."""
         return self.kernel_for("float64")
 
     def kernel_for(self, dtype: str) -> Kernel:
-        """The program as machine code for a dtype, compiled once."""
+        """Return the kernel for a dtype, created once."""
         if dtype not in self._kernels:
             self._kernels.setdefault(dtype, Kernel(self.program, dtype))
         return self._kernels[dtype]
 
     def record(self, arrays: Sequence[ArrayLike]) -> Array | tuple[Array, ...]:
-        """Record the program on traced arrays in their graph, and return its results."""
+        """Record the program on traced arrays in their graph; return the results."""
         return record_program(self.program, arrays)
 
     @cached_property
     def _call(self) -> Callable[..., Any]:
-        """The compiled entry point."""
         return self.kernel.compiled().entry(self._evaluate, "_call")
 
     def __call__(
@@ -128,13 +127,13 @@ class Function:
         threads: int = 1,
         **named: ArrayLike,
     ) -> Results:
-        """Compute the results for one state or many, as a `Kernel`; arguments may be named."""
+        """Compute results for one state or many; arguments are passed by position or by name."""
         call = self._call if threads == 1 else partial(self._evaluate, threads=threads)
         results: Results = call(*arrays, out=out, **named)
         return results
 
     def _evaluate(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
-        """Fallback for long batches, other array libraries and invalid input."""
+        """Evaluate calls that the compiled entry refuses: long batches, other libraries, errors."""
         if named:
             arrays = in_order(self.program, arrays, named)
         if library := library_of(arrays, out):
@@ -142,27 +141,27 @@ class Function:
         return self.kernel.evaluate(*arrays, out=out, threads=threads)
 
     def count(self) -> Count:
-        """The number of operations, counted as in the papers."""
+        """Count operations as in the literature."""
         return self.program.count()
 
     def source(self, target: str = "c", **options: str | bool | None) -> str:
-        """The program as source code; the options are those of `Program.source`."""
+        """Return the program as source code; `Program.source` documents the options."""
         source: Callable[..., str] = self.program.source
         return source(target, **options)
 
     def derivative(self, wrt: str, mode: str = "forward") -> Program:
-        """The program of the derivatives with respect to an input; see `Program.derivative`."""
+        """Return the program of the derivatives by an input; see `Program.derivative`."""
         return self.program.derivative(wrt, mode)
 
     def function(self, library: str | ModuleType = np) -> Callable[..., Any]:
-        """The program as a function on arrays of another library; see `Program.function`."""
+        """Convert the program to a function of arrays of a library; see `Program.function`."""
         return self.program.function(library)
 
     def __repr__(self) -> str:
         return f"<Function {self.__name__}({', '.join(self.inputs)})>"
 
     def _composition(self) -> Composition:
-        """Trace the function: call it with traced arrays, and return the recorded quantities."""
+        """Call the function with traced arrays; return the recorded quantities and results."""
         recording = Recording()
         args = {}
         for name, x in self.inputs.items():
@@ -178,7 +177,7 @@ class Function:
         return Composition(vars(self)["__name__"], self.inputs, recording, outputs, single, names)
 
     def _outputs(self, result: Any) -> tuple[list[Any], bool, Names | None]:
-        """The results as arrays, whether there is a single one, and their names if any."""
+        """Return the result arrays, whether the function returned a single one, and their names."""
         names = getattr(result, "_fields", None)
         if isinstance(result, Mapping):
             names, result = tuple(result), tuple(result.values())
@@ -202,7 +201,7 @@ class Function:
 def _inputs(
     function: Callable[..., Any], robots: Sequence[RobotModel], shapes: Mapping[str, Shape]
 ) -> dict[str, Input]:
-    """The arguments of a function, in the order of its signature, with their shapes."""
+    """Return argument name -> input, in the order of the function's signature."""
     state: dict[str, Shape] = {}
     if robots:
         n = robots[0].nv

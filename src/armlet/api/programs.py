@@ -1,4 +1,4 @@
-"""From a robot and a quantity to programs, machine code and minimal parameters."""
+"""Programs, machine code and minimal parameters for robots."""
 
 import importlib
 from collections.abc import Mapping, Sequence
@@ -23,11 +23,11 @@ from armlet.search.request import CANONICAL, make_request
 Option = (
     str | bool | MinimalParameters[Any] | None | Sequence[str] | Mapping[str, str | Sequence[str]]
 )
-"""The value of an option of a quantity; `frame` may be several frames, or frames by quantity."""
+"""Values of options of quantities; `frame` takes a list, or a mapping from quantity to frames."""
 
 
 def formulations(quantity: str) -> dict[str, Formulation]:
-    """The formulations of a quantity by name, with their source and order of growth.
+    """Return the formulations of a quantity by name, with their source and order of growth.
 
     Examples
     --------
@@ -48,39 +48,39 @@ def trace(
     minimize: str = "operations",
     **options: Option,
 ) -> Program:
-    """The program that computes a quantity of a robot.
+    """Return a program that computes one or more quantities of a robot.
 
     Parameters
     ----------
     robot : Robot
     quantity : str or sequence of str
-        Such as "inverse_dynamics"; `armlet.QUANTITIES` lists them. Several quantities are traced in
-        one program, which computes their common operations once.
+        One quantity or several, such as "inverse_dynamics"; see `armlet.QUANTITIES`. The program
+        of several quantities computes their common operations once.
     formulation : str or mapping of str to str, optional
-        One of `armlet.formulations(quantity)`, traced as it is written, in canonical frames; for
-        several quantities a mapping with one for each. By default the program is the cheapest that
-        the search finds, by any formulation, in any frames, simplified.
+        A name in `armlet.formulations(quantity)`; for several quantities a mapping to such names.
+        A named formulation is traced in canonical frames and not simplified. By default the
+        program is the cheapest that a search over formulations, frames and simplifications finds.
     constants : mapping of str to str, optional
-        How geometry, inertia, gravity and drive constants enter: "fixed" (as numbers, the
-        default), "symbolic" (by name, not counted) or "argument" (given at run time).
+        How the groups "geometry", "inertia", "gravity" and "drive" of constants enter the program:
+        "fixed" (as numbers, the default), "symbolic" (by name) or "argument" (passed in a call).
     minimal : bool
-        Lump inertias first, which gives the same result in fewer operations.
+        Lump inertial parameters first, for the same results in fewer operations.
     minimize : {"operations", "multiplications", "additions"}
         The objective of the search.
     **options
-        Options of the quantity: `wrench=True` adds the wrench that the tool exerts on the world as
-        an argument, `frame="…"` names the frame of the kinematics (by default the tool),
-        `inertia_matrix="…"` and the like name the formulations that the quantity builds on. Each
-        of several quantities takes its own options; `frame` may then be a list of frames, or a
-        mapping from quantities to frames or lists of frames.
+        Options of the quantity. `wrench=True` adds an argument, the wrench that the tool exerts on
+        the world. `frame="…"` names the frame of kinematic quantities (by default the tool).
+        `inertia_matrix="…"` and the like name the formulation of a quantity that this one uses.
+        With several quantities, an option applies to all quantities that take it; `frame` may be
+        a list of frames, or a mapping from quantities to frames or lists of frames.
 
     Returns
     -------
     Program
-        Its inputs are the state, then the wrench, then the groups that are arguments. The results
-        of several quantities are a named tuple, with a field for each: `jacobian`, say, or
-        `jacobian_link4` where several frames are given, or `energy_kinetic` and
-        `energy_potential` where a quantity has several results.
+        The inputs are the state, then the wrench, then the groups of constants that are arguments.
+        The results of several quantities are a named tuple, with fields such as `jacobian`. With
+        several frames, a field is named like `jacobian_link4`; for a quantity with several
+        results, fields are named like `energy_kinetic` and `energy_potential`.
 
     Examples
     --------
@@ -120,10 +120,10 @@ def cheapest(
     minimize: str = "operations",
     **options: Option,
 ) -> SearchResult:
-    """The cheapest program found for a quantity of a robot, and how it was found.
+    """Search for the cheapest program for a quantity of a robot.
 
-    Formulations, frame origins along their axes and units of length are tried; the best program is
-    simplified. The result is cached.
+    The search tries formulations, positions of frame origins along their axes, and units of length,
+    and simplifies the best program. The result is cached.
 
     Parameters
     ----------
@@ -133,8 +133,8 @@ def cheapest(
     Returns
     -------
     SearchResult
-        The program, its formulation and arrangement, and the count after each step. For several
-        quantities: all formulations, and the first arrangement that is not the canonical one.
+        The program, its formulation and arrangement, and the count after each search step. For
+        several quantities: all formulations, and the first arrangement that is not canonical.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def compile(
     minimize: str = "operations",
     **options: Option,
 ) -> Kernel:
-    """A kernel that computes a quantity of a robot in machine code.
+    """Return a kernel that computes one or more quantities of a robot in machine code.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def compile(
     Returns
     -------
     Kernel
-        Called with the arrays of one state or a batch; compiled on the first call.
+        Takes the arrays of one state or a batch, and is compiled on its first call.
 
     Examples
     --------
@@ -212,28 +212,28 @@ def minimal_parameters(
     of: str = "torques",
     zero: Sequence[str] = (),
 ) -> MinimalParameters[Model]:
-    """The minimal (base) inertial parameters of a robot: those that its torques depend on.
+    """Return the minimal (base) inertial parameters of a robot, which determine its torques.
 
     Parameters
     ----------
     robot : Robot
-        With any joints, serial or a tree, under any gravity; a robot with symbols needs SymPy.
+        A serial arm or a tree with any joints and gravity. A robot with symbols needs SymPy.
     rotors, friction : bool
-        Include the rotor inertias, and the friction of the drives, as parameters.
+        Whether to include rotor inertias, and friction of the drives, as parameters.
     kind : {"lin", "khalil_gautier", "rank"}
-        Lin's set in closed form, that of Gautier and Khalil, or one found numerically from the
-        rank of the regressor at random states.
+        "lin": Lin's set in closed form. "khalil_gautier": the set of Gautier and Khalil. "rank":
+        a set computed numerically, from the rank of the regressor at random states.
     of : {"torques", "gravity"}
-        "torques": the parameters of all torques. "gravity": those of gravity torques, which do not
-        depend on drives: `rotors` and `friction` are refused. Without gravity the set is empty.
+        "torques": the parameters of all torques. "gravity": the parameters of gravity torques
+        (empty without gravity); `rotors` and `friction` are refused, since drives have no effect.
     zero : sequence of str
-        Standard parameters known to be zero, such as "Jxy3" of a symmetric link. The closed forms
-        do not allow for these: every `kind` then computes the set by rank.
+        Standard parameters that are zero, such as "Jxy3" of a symmetric link. If there are any,
+        every `kind` computes the set by rank, since the closed forms do not allow for zeros.
 
     Returns
     -------
     MinimalParameters
-        Names, expressions, values, the matrix `Lam` and the conversion back to a full set.
+        Names, expressions, values, the matrix `Lam`, and conversion back to a full set.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def minimal_parameters(
 
 
 def _regressor(robot: RobotModel, of: str, rotors: bool, friction: bool) -> NDArray[np.float64]:
-    """The regressor of all standard parameters at random states from a fixed seed."""
+    """Return the regressor of all standard parameters, stacked for random states (fixed seed)."""
     quantity = "gravity_regressor" if of == "gravity" else "regressor"
     states = np.random.default_rng(0).uniform(-2, 2, (3, 10 * robot.nb + 20, robot.nq))
     program = trace(

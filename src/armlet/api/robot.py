@@ -1,4 +1,4 @@
-"""`Robot`, `load` and `general_arm`: robots from files, DH tables and the papers."""
+"""The class `Robot`, and functions that create robots from files and from models in memory."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ Triple = tuple[Array, Array, Array]
 
 
 class Robot(RobotModel):
-    """A serial arm or tree of bodies, each moved by one joint; body i is moved by q[i].
+    """A serial arm or tree of bodies, each moved by one joint; joint i has the position q[i].
 
     With coupled joints one entry of q moves several joints: `joint_names` names the entries of q,
     and `joint_positions(q)` returns the positions of all joints.
 
-    Robots are created by `armlet.load`, `Robot.from_dh` and `armlet.general_arm`. They are plain
-    data: immutable, equal if their data are equal, hashable and picklable. The methods `with_…`,
-    `lock` and `subchain` return new ones.
+    Robots are created by `armlet.load`, `Robot.from_dh` and `armlet.general_arm`, among others.
+    A robot is immutable, hashable and picklable, and equal to robots with the same data. The
+    methods `with_…`, `lock` and `subchain` return new robots.
 
     Quantities are methods. They take arrays q, qd, qdd and tau of shape (n,) or (..., n), positions
-    in rad or m, and return arrays of the same library. The leading axes "..." must be the same in
-    all arguments, and are those of the results. With NumPy arrays methods also take
+    in rad or m, and return arrays of the same library. All arguments must have the same leading
+    axes "...", which the results have too. With NumPy arrays, the methods also take
 
     out : array or tuple of arrays, optional
-        Where to write: float64, contiguous, writeable, not overlapping the arguments.
+        Where to write results: float64, contiguous, writeable, not overlapping the arguments.
     threads : int
         Number of threads that share the states of a batch.
 
-    Printing a robot computes nothing. A quantity is compiled when it is first called, which takes a
-    moment; the code is cached on disk. The first call with one state or a small batch replaces the
-    method by compiled code; an earlier reference, `f = robot.bias`, still calls the Python method.
+    The first call of a quantity compiles it, which takes a moment; the code is cached on disk. The
+    first call with one state or a small batch also replaces the method by compiled code. A
+    reference from before that call, `f = robot.bias`, still runs the Python method.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Robot(RobotModel):
 
     @classmethod
     def of(cls, model: RobotModel) -> Self:
-        """The robot with the data of a model."""
+        """Create a robot from the data of a model."""
         return cls(**{f.name: getattr(model, f.name) for f in fields(model) if f.init})
 
     @classmethod
@@ -75,23 +75,24 @@ class Robot(RobotModel):
         | None = None,
         name: str = "arm",
     ) -> Self:
-        """A serial arm from a table of Denavit-Hartenberg parameters.
+        """Create a serial arm from a table of Denavit-Hartenberg parameters.
 
         Parameters
         ----------
         rows : sequence of (alpha, a, d, theta)
-            Radians and metres; q adds to theta of a revolute joint, to d of a prismatic one.
+            Radians and metres. The joint position is added to theta of a revolute joint, and to d
+            of a prismatic joint.
         convention : {"modified", "standard"}
             Modified (Craig): Rx(alpha) Tx(a) Rz(theta) Tz(d). Standard: Rz(theta) Tz(d) Tx(a)
-            Rx(alpha). There is no default, since mixing them up goes unnoticed.
+            Rx(alpha). There is no default, since the wrong convention would go unnoticed.
         joints : str, optional
             One letter per joint, R or P; all revolute by default.
         gravity : three floats
             The acceleration of gravity in base axes.
         inertia : sequence of (mass, centre of mass, inertia), optional
-            For each body, in the row's own frame: kg, m, and the tensor about the centre of mass,
-            3x3 or as xx xy xz yy yz zz. Without it the arm has kinematics only. Alternatively, in
-            an arm with symbols: Jxx Jxy Jxz Jyy Jyz Jzz cx cy cz m, J about the origin.
+            For each body, in the frame of its row, in kg and m. The inertia is about the centre of
+            mass, 3x3 or as xx xy xz yy yz zz. Without bodies, only kinematics can be computed. In
+            an arm with symbols also Jxx Jxy Jxz Jyy Jyz Jzz cx cy cz m, with J about the origin.
         name : str
             The name of the robot.
 
@@ -123,9 +124,9 @@ class Robot(RobotModel):
         return cls.of(model)
 
     def lock(self, values: Mapping[str, float]) -> Self:
-        """The robot with some joints fixed at given values; their bodies merge into the parents.
+        """Return a robot with joints locked at `values`; their bodies merge into the parents.
 
-        Joints that are coupled with these joints are fixed too.
+        Joints that are coupled with a locked joint are locked too.
 
         >>> import armlet
         >>> armlet.load("panda").lock({"joint3": 0.0}).n
@@ -134,19 +135,19 @@ class Robot(RobotModel):
         return self.of(loading.lock(self, values))
 
     def subchain(self, tip: str) -> Self:
-        """The serial arm from the base to a frame, its new tool, without other branches."""
+        """Return the serial arm from the base to the frame `tip`, which becomes the tool."""
         return self.of(loading.subchain(self, tip))
 
     def to_urdf(self, path: str | Path) -> None:
-        """Write the robot as URDF, in the frames of the file it came from.
+        """Write the robot to a URDF file, in the frames of the file that it was loaded from.
 
-        URDF has no gravity: unless it is (0, 0, -9.81), pass `gravity` when the file is loaded.
-        URDF has no springs and no gravity compensation: these are left out with a warning.
+        URDF cannot store gravity: pass `gravity` when loading the new file, unless gravity is
+        (0, 0, -9.81). Springs and gravity compensation are left out with a warning.
         """
         write_urdf(self, path)
 
     def to_toml(self, path: str | Path) -> None:
-        """Write the robot in armlet's own format, in the frames of the file it came from."""
+        """Write the robot to a .toml file, in the frames of the file that it was loaded from."""
         write_toml(self, path)
 
     # ------------------------------------------------------------------ dynamics
@@ -163,8 +164,8 @@ class Robot(RobotModel):
     ) -> Array:
         """Joint torques for given accelerations qdd: H(q) qdd + b(q, qd).
 
-        Returns shape (..., n), forces at prismatic joints. The wrench (moment, force) of shape
-        (..., 6) is the one that the tool exerts on the world, at the tool and in its axes.
+        Returns shape (..., n), with forces at prismatic joints. `wrench`, of shape (..., 6), is the
+        moment and force that the tool exerts on the world, about the tool's origin, in tool axes.
 
         >>> import armlet, numpy as np
         >>> armlet.load("planar2r").inverse_dynamics([0, 0], [0, 0], [1, 0]).round(3).tolist()
@@ -223,7 +224,7 @@ class Robot(RobotModel):
     ) -> Triple:
         """Derivatives of the torques by qdd (H), qd (V) and q (P).
 
-        Returns three arrays of shape (..., n, n): row i is of torque i.
+        Returns three arrays of shape (..., n, n): row i has the derivatives of torque i.
         """
         return evaluate(self, Robot.linearization, (q, qd, qdd), out, threads)
 
@@ -232,7 +233,7 @@ class Robot(RobotModel):
     ) -> Triple:
         """Derivatives of the accelerations under torques tau by q, qd and tau.
 
-        Returns three arrays of shape (..., n, n): row i is of acceleration i.
+        Returns three arrays of shape (..., n, n): row i has the derivatives of acceleration i.
         """
         return evaluate(self, Robot.forward_linearization, (q, qd, tau), out, threads)
 
@@ -256,9 +257,9 @@ class Robot(RobotModel):
     ) -> Triple:
         """Operational-space model D, C, G: wrench D a + C + G for acceleration a of a frame.
 
-        Returns D of shape (..., 6, 6), C and G of shape (..., 6): moment and force, base axes. All
-        joints, six at most, must move the frame (by default the tool). At singular postures the
-        results are nan, with a `DataWarning`.
+        Returns D of shape (..., 6, 6), C and G of shape (..., 6): moment first, in base axes. The
+        robot must have at most six joints, which all move the frame (by default the tool). At
+        singular postures the results are nan, with a `DataWarning`.
         """
         return evaluate(self, Robot.cartesian_model, (q, qd), out, threads, frame=frame)
 
@@ -274,8 +275,8 @@ class Robot(RobotModel):
     ) -> Triple:
         """Derivatives of the torques by acceleration, velocity and displacement of a frame.
 
-        Returns three arrays of shape (..., n, 6), columns angular first, base axes. Frames and
-        singular postures are those of `cartesian_model`.
+        Returns three arrays of shape (..., n, 6), with angular columns first, in base axes.
+        `cartesian_model` describes the frame and singular postures.
         """
         arrays = q, qd, qdd
         return evaluate(self, Robot.cartesian_linearization, arrays, out, threads, frame=frame)
@@ -283,7 +284,7 @@ class Robot(RobotModel):
     def friction_torque(self, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """Friction torques of the drives: viscous, Coulomb and constant.
 
-        Returns shape (..., n). No other quantity includes friction.
+        Returns shape (..., n). By default, no quantity but `passive_torque` includes friction.
         """
         return evaluate(self, Robot.friction_torque, (qd,), out, threads)
 
@@ -292,10 +293,10 @@ class Robot(RobotModel):
     ) -> Array:
         """Torques that motors need beyond the rigid bodies': friction, springs, less compensation.
 
-        Returns shape (..., n): friction torques, stiffness times (q - reference) of springs, less
-        the gravity torques that are compensated. Motor torques are inverse_dynamics(q, qd, qdd) +
-        passive_torque(q, qd): the sign is that of `friction_torque`, which is included, and
-        opposite to that of MuJoCo's qfrc_passive. No other quantity includes passive forces.
+        Returns shape (..., n): friction torques, plus stiffness times (q - reference) of springs,
+        minus compensated gravity torques. Motor torques are inverse_dynamics(q, qd, qdd) +
+        passive_torque(q, qd). The sign is opposite to the sign of MuJoCo's qfrc_passive. No other
+        quantity includes springs or gravity compensation.
         """
         return evaluate(self, Robot.passive_torque, (q, qd), out, threads)
 
@@ -309,7 +310,7 @@ class Robot(RobotModel):
     def energy(self, q: ArrayLike, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Pair:
         """Kinetic and potential energy.
 
-        Returns two arrays of shape (...); the potential is zero with all mass at the base's origin.
+        Returns two arrays of shape (...); mass at the base's origin has no potential energy.
         """
         return evaluate(self, Robot.energy, (q, qd), out, threads)
 
@@ -329,9 +330,9 @@ class Robot(RobotModel):
     ) -> Array:
         """The regressor Y(q, qd, qdd): torques are Y phi, phi the minimal parameters or all.
 
-        Returns shape (..., n, p), one column per parameter: those of `armlet.minimal_parameters`,
-        ten per body with parameters="standard", or those of any `MinimalParameters` of this robot.
-        `rotors` and `friction` add those of the drives; leave both out with a `MinimalParameters`.
+        Returns shape (..., n, p), one column per parameter: the minimal parameters by default,
+        ten per body with parameters="standard", or any `MinimalParameters` of this robot.
+        `rotors` and `friction` add drive parameters; leave both out with a `MinimalParameters`.
         """
         options = {"parameters": parameters, "rotors": rotors, "friction": friction}
         return evaluate(self, Robot.regressor, (q, qd, qdd), out, threads, **options)
@@ -348,8 +349,8 @@ class Robot(RobotModel):
     ) -> Array:
         """The gravity regressor Y(q): gravity torques are Y phi, phi the minimal parameters or all.
 
-        Returns shape (..., n, p), one column per parameter as in `regressor`; with
-        parameters="gravity" only those that gravity torques depend on.
+        Returns shape (..., n, p), one column per parameter as in `regressor`. parameters="gravity"
+        takes only the parameters that gravity torques depend on.
         """
         return evaluate(self, Robot.gravity_regressor, (q,), out, threads, parameters=parameters)
 
@@ -404,7 +405,7 @@ class Robot(RobotModel):
     ) -> Array:
         """The poses of all frames in the base, or of those named: 4x4 homogeneous matrices.
 
-        Returns shape (..., f, 4, 4), one per frame, in the order given or that of `robot.frames`.
+        Returns shape (..., f, 4, 4), in the order of `frames`, by default of `robot.frames`.
         """
         named = None if frames is None else tuple(frames)
         return evaluate(self, Robot.poses, (q,), out, threads, frames=named)
@@ -436,7 +437,7 @@ class Robot(RobotModel):
     ) -> Array:
         """The acceleration of a frame (by default the tool): angular first, base axes.
 
-        Returns shape (..., 6): the linear part is that of the origin of the frame, without gravity.
+        Returns shape (..., 6): the linear part is for the origin of the frame, without gravity.
         """
         return evaluate(self, Robot.frame_acceleration, (q, qd, qdd), out, threads, frame=frame)
 
@@ -487,7 +488,7 @@ class Robot(RobotModel):
 
 @takes_options(LoadOptions)
 def load(robot: str | Path, options: LoadOptions) -> Robot:
-    """A robot from the catalogue or from a file.
+    """Load a robot from the catalogue or from a file.
 
     Parameters
     ----------
@@ -495,41 +496,41 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
         A name that `armlet robots` lists, or the path of a .urdf, .xacro, .sdf, .xml (MJCF)
         or .toml file.
     lock : mapping of str to float, optional
-        Joints to fix and their values, such as those of fingers. Joints that are coupled with them
-        are fixed too.
+        Joints to lock, such as fingers, and their positions. Joints that are coupled with a locked
+        joint are locked too.
     mimic : {"couple", "free", "lock"}
-        Joints that mimic a leading joint (URDF), or that an equality ties to one (MJCF). "couple":
-        they follow the leading joint, and q holds only its position. "free": they move freely.
-        "lock": they are fixed at the positions that follow from the value of the leading joint in
+        How to treat joints that mimic a leading joint (URDF) or follow it by an equality (MJCF).
+        "couple": they follow the leading joint and have no entry in q. "free": they move freely.
+        "lock": they are locked at positions that follow from the position of the leading joint in
         `lock`, or from zero.
     tool : str, optional
-        The frame that is the tool; by default the file's, or else the only link without children.
+        The tool frame; by default the tool in the file, or else the only link without children.
     gravity : three floats, optional
-        The acceleration of gravity in base axes; by default the file's, or else (0, 0, -9.81).
+        The acceleration of gravity in base axes; by default as in the file, or (0, 0, -9.81).
     strict : bool
         Raise an error instead of a warning for doubtful data, such as unphysical inertias.
     tolerance : float
-        Angles this close to a multiple of a quarter turn (rad), and lengths this small relative to
-        those around them, are made exact. The default removes rounding errors; a file with angles
-        like 1.5708 takes fewer operations with 1e-5.
+        Angles within this tolerance (rad) of a multiple of a quarter turn are rounded to it, and
+        lengths below this fraction of the lengths around them are set to 0. The default removes
+        rounding errors. For a file with angles like 1.5708, 1e-5 saves operations.
     passive : {"read", "ignore"}
         "read": springs and gravity compensation are read, and passive forces that armlet does not
-        model (of fluids, along tendons) are refused. "ignore": all of these are left out, with a
-        warning that names them. Damping and friction are always read.
+        model (fluids, tendons) are refused. "ignore": all these forces are left out, with a warning
+        that names them. Damping and friction are always read.
     order : {"file", "pinocchio"} or sequence of str
-        The order of the joints in q: that of the file, parents first; that of Pinocchio, depth
-        first with siblings sorted by name; or the names of all moving joints, parents first.
+        The order of joints in q. "file": as in the file, parents first. "pinocchio": depth first,
+        siblings sorted by name. A sequence has the names of all moving joints, parents first.
     folders : sequence of str or Path
-        Folders of files that the robot's file refers to, besides its own folder and the ROS package
-        or Gazebo model around it. Files elsewhere are not read, except by a .xacro file.
+        Folders to search for files that the robot's file refers to, besides the folder of that file
+        and its ROS package or Gazebo model. Files elsewhere are read only by a .xacro file.
     xacro : mapping of str to str, float or bool, optional
         The arguments of a .xacro file, which is expanded by the package xacro (the extra `xacro`).
-        Such a file is a program: load only files that you trust.
+        A .xacro file is a program: load only files that you trust.
 
     Returns
     -------
     Robot
-        The robot in canonical frames; q keeps the meaning it has in the file.
+        The robot in canonical frames. Positions q have the same meaning as in the file.
 
     Examples
     --------
@@ -542,26 +543,26 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
 
 @takes_options(ModelOptions)
 def from_mujoco(model: object, options: ModelOptions) -> Robot:
-    """A robot from a `mujoco.MjModel`.
+    """Convert a `mujoco.MjModel` to a robot.
 
     Bodies, hinge and slide joints, equalities between joints, inertias, armature, damping, friction
-    loss, limits, sites and gravity are read. Free and ball joints are refused unless `lock` fixes
-    them in place, `lock={"root": 0}`. Constraints that close loops are refused. Forces of fluids
-    and tendons are refused unless passive="ignore" leaves them out.
+    loss, limits, sites and gravity are read. Free and ball joints are refused unless they are
+    locked at 0, as in `lock={"root": 0}`. Constraints that close loops are refused. Forces of
+    fluids and tendons are refused unless passive="ignore" leaves them out.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        The model; armlet reads its arrays, and does not import the package mujoco.
+        The model, whose arrays are read; the package mujoco is not imported.
     name : str, optional
-        The name of the robot, and of the model in messages; by default "model".
+        The name of the robot, also used for the model in messages; by default "model".
     lock, mimic, tool, gravity, strict, tolerance, passive, order
         As in `load`; order="file" is the order of the model.
 
     Returns
     -------
     Robot
-        Its base is the world. Values in q are those of the model's qpos, by default in its order.
+        A robot whose base is the world. Values in q are those in qpos, by default in that order.
     """
     name = options.name or "model"
     return Robot.of(loading.from_model(read_mujoco, model, name, options))
@@ -569,35 +570,35 @@ def from_mujoco(model: object, options: ModelOptions) -> Robot:
 
 @takes_options(ModelOptions)
 def from_pinocchio(model: object, options: ModelOptions) -> Robot:
-    """A robot from a `pinocchio.Model`.
+    """Convert a `pinocchio.Model` to a robot.
 
     Revolute, unbounded revolute and prismatic joints about any axis, inertias, armature, rotor
     inertia times the gear ratio squared, damping, dry friction, limits, frames and gravity are
-    read. Other types of joint are refused; free, planar and spherical joints are accepted if `lock`
-    fixes them in place, `lock={"root": 0}`.
+    read. Free, planar and spherical joints are refused unless they are locked at 0, as in
+    `lock={"root": 0}`. All other types of joint are refused.
 
     Parameters
     ----------
     model : pinocchio.Model
-        The model; armlet reads its data, and does not import the package pinocchio.
+        The model, whose data are read; the package pinocchio is not imported.
     name : str, optional
-        The name of the robot, and of the model in messages; by default the model's.
+        The name of the robot, also used for the model in messages; by default the model's name.
     lock, mimic, tool, gravity, strict, tolerance, passive, order
         As in `load`; order="file" is the order of the model. `mimic` and `passive` have no effect,
-        since armlet reads no mimic joints and no springs from such a model.
+        since no mimic joints or springs are read from a `pinocchio.Model`.
 
     Returns
     -------
     Robot
-        By default joints are in the order of the model. An unbounded joint has one angle in q, in
-        place of a cosine and a sine.
+        A robot whose joints are by default in the order of the model. An unbounded joint has one
+        angle in q, instead of the cosine and sine in Pinocchio.
     """
     name = options.name or getattr(model, "name", "") or "model"
     return Robot.of(loading.from_model(read_pinocchio, model, name, options))
 
 
 def general_arm(joints: str) -> Robot:
-    """The general serial manipulator of the papers: every constant a symbol.
+    """Create the general serial manipulator of the literature, whose constants are all symbols.
 
     Parameters
     ----------
@@ -607,8 +608,8 @@ def general_arm(joints: str) -> Robot:
     Returns
     -------
     Robot
-        General twists and offsets (also of the first joint), ten inertial parameters per body,
-        gravity along the base's z axis.
+        An arm with general twists and offsets (also of the first joint), ten inertial parameters
+        per body, and gravity along the base's z axis.
 
     Examples
     --------

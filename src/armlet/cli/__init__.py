@@ -1,4 +1,4 @@
-"""The command line: one file per command in `commands`, and one entry in `COMMANDS`."""
+"""The command line: each command has a file in `commands` and an entry in `COMMANDS`."""
 
 import io
 import os
@@ -79,7 +79,7 @@ def main() -> None:
                 sys.stdout.flush()
     except ArmletError as error:
         _fail(str(error))
-    except BrokenPipeError:  # the reader of the output has closed it
+    except BrokenPipeError:  # the reader has closed the pipe
         _drop_output()
         sys.exit(1)
     except OSError as error:
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _report(word: str, style: str, message: str) -> None:
-    """Print a message of one or more lines on stderr, if stderr can be written to."""
+    """Print a message on stderr after the styled `word`; ignore a stderr that is closed."""
     first, *rest = message.split("\n")
     with suppress(OSError):
         Terminal(stderr=True).print(styled_text((word, style), f" {first}"))

@@ -1,4 +1,4 @@
-"""Figures of operation counts, alone and beside published totals."""
+"""Figures of operation counts, and of the counts in percent of published counts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from armlet.literature import Total
 from armlet.plotting import COLOURS, INK, SHADE, Figure, graph_objects, panels, plain
 
 BAR, HEAD, FOOT = 22, 56, 70
-"""Heights in pixels: a bar, the gap between two panels, and the margin below the last panel."""
+"""Heights in pixels of a bar, the gap between panels, and the margin below the last panel."""
 CUT = 4
 """Bars longer than `CUT` times the shortest bar are cut off."""
 WIDTH = 735
-"""The width of the bars with their labels, in pixels."""
+"""Width of the bars with their labels, in pixels."""
 OPERATIONS = {"multiplications": ("M", COLOURS[0]), "additions": ("A", COLOURS[5])}
 
 
 @dataclass(frozen=True)
 class Bar:
-    """The operations of a formulation; `beside` extends the label, `about` is shown on hovering."""
+    """Operations of a formulation; `beside` is added to the label, `about` is shown on hovering."""
 
     name: str
     count: Count
@@ -28,13 +28,13 @@ class Bar:
 
 
 def full_bar(counts: Sequence[Count]) -> int:
-    """The number of operations at which a bar is full; longer bars are cut off."""
+    """Return the number of operations of a full bar; longer bars are cut off."""
     totals = [count.total for count in counts]
     return max(1, min(max(totals), CUT * min(totals)))
 
 
 def _stack(heights: Sequence[int], title: str, heads: Sequence[str], top: int = 110) -> Any:
-    """An empty figure of panels in one column, with `heights` in pixels and titles `heads`."""
+    """Return an empty figure with one column of panels; `heads` are the panels' titles."""
     whole = sum(heights) + HEAD * (len(heights) - 1)
     figure = panels(
         len(heights),
@@ -51,7 +51,7 @@ def _stack(heights: Sequence[int], title: str, heads: Sequence[str], top: int = 
 
 
 def operations(title: str, groups: Mapping[str, Sequence[Bar]]) -> Figure:
-    """A bar chart of operations with one panel for each quantity, the fewest operations first."""
+    """Draw a bar chart of operations: one panel per quantity, the fewest operations first."""
     heights = [BAR * len(bars) + 8 for bars in groups.values()]
     figure = _stack(heights, plain(title), [plain(name) for name in groups])
     for row, group in enumerate(groups.values(), 1):
@@ -90,9 +90,9 @@ def operations(title: str, groups: Mapping[str, Sequence[Bar]]) -> Figure:
 
 
 def published(rows: Iterable[tuple[Total, str, int, Count]]) -> Figure:
-    """A figure of armlet's counts as percentages of published totals.
+    """Draw armlet's counts as percentages of published totals.
 
-    Each of `rows` is a total, its scope as text, a number of joints, and armlet's count.
+    Each row is a published total, its scope as text, a number of joints, and armlet's count.
     """
     groups: dict[str, dict[str, list[tuple[float, str]]]] = {}
     for total, scope, n, count in rows:

@@ -19,7 +19,7 @@ from armlet.formats.loading import ENDINGS, catalogue
 from armlet.robot import RobotModel
 
 TABLES = (".npz", ".csv", ".parquet")
-"""The endings of the files that a trajectory can be written to."""
+"""Endings of files that a trajectory can be written to."""
 
 
 def _check_figure(path: Path | None) -> Path | None:
@@ -30,7 +30,6 @@ def _check_figure(path: Path | None) -> Path | None:
 
 
 def _check_table(path: Path | None) -> Path | None:
-    """Check that a trajectory can be written to `path`."""
     if path is not None:
         validation.suffix(path, f"--out {path.name}", TABLES)
         check_writable(path)
@@ -66,7 +65,7 @@ def write(result: plotting.Plottable, out: Path | None, plot: Path | None) -> li
 
 
 def numbers(name: str, text: str, *counts: int) -> list[float]:
-    """Parse the comma-separated numbers of an option; `counts` are the allowed lengths."""
+    """Parse the comma-separated numbers of an option; `counts` are the allowed numbers."""
     try:
         values = [float(x) for x in text.split(",")]
     except ValueError:
@@ -78,7 +77,7 @@ def numbers(name: str, text: str, *counts: int) -> list[float]:
 
 
 def name_option(what: str, names: Iterable[str]) -> Any:
-    """A typer option that takes one of `names`; the shell completes them."""
+    """Return a typer option that takes one of `names`, with shell completion."""
     listed = [*names]
     return typer.Option(help=f"{what}: {', '.join(listed)}.", autocompletion=completion(*listed))
 
@@ -87,7 +86,7 @@ def name_option(what: str, names: Iterable[str]) -> Any:
 
 
 def completion(*names: str) -> Callable[[str], list[str]]:
-    """Return a function that lists the `names` that start with a word."""
+    """Return a completion function, which lists the `names` that start with a text."""
 
     def complete(incomplete: str) -> list[str]:
         return _matching(names, incomplete)

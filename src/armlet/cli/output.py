@@ -1,4 +1,4 @@
-"""The output of commands: literal text, tables that are never cut off, and progress bars."""
+"""Output of commands: literal text, tables that are never cut off, and progress bars."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from armlet.errors import visible
 
 Item = TypeVar("Item")
 UNBOUNDED = 100_000
-"""The width of output that goes into a file or a pipe, where lines are not wrapped."""
+"""Line width of output to a file or a pipe, where lines are not wrapped."""
 NARROWEST = 24
-"""The least width of a column of wrapped text, in characters."""
+"""Minimum width of a column of wrapped text, in characters."""
 SPELLED = {
     "…": "...", "·": ".", "±": "+-", "°": "deg", "█": "#", "▶": ">", "→": "->", "×": "x",
     "−": "-", "–": "-", "—": "-", "‘": "'", "’": "'", "“": '"', "”": '"',
     "\u0307": "d", "\u0308": "dd",
 }  # fmt: skip
-"""ASCII for characters that the output cannot encode; combining dots are time derivatives."""
+"""Character that the output cannot encode -> ASCII; combining dots are time derivatives."""
 
 
 class Terminal(Console):
     """A console that prints strings literally and escapes their control characters.
 
     Styles are set by `style=` and by `styled_text`, never inside a string. Lines are wrapped at the
-    width of the terminal or at `COLUMNS`; in a pipe they stay whole. No line is cut off.
+    width of the terminal or at `COLUMNS`, but not in a pipe. No line is cut off.
     """
 
     def __init__(self, stderr: bool = False) -> None:
@@ -47,11 +47,11 @@ class Terminal(Console):
             self.width = UNBOUNDED
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print as rich does, but never cut off a long line."""
+        """Print like rich's console, but never cut off a long line."""
         super().print(*objects, **{"crop": False, **options})
 
     def show(self, *blocks: Table | Text | str | None) -> None:
-        """Print each block after an empty line; None is skipped."""
+        """Print an empty line and a block, for each block that is not None."""
         for block in blocks:
             if block is not None:
                 self.print()
@@ -63,7 +63,7 @@ class Terminal(Console):
             self.print(line, style=style)
 
     def files(self, *paths: str | Path | None) -> None:
-        """Print the names of written files; None is skipped."""
+        """Print the names of written files; skip None."""
         for path in paths:
             if path is not None:
                 self.print(f"written: {path}")
@@ -79,7 +79,7 @@ def print_json(data: Any) -> None:
 
 
 def styled_text(*words: str | tuple[str, str]) -> Text:
-    """Join strings to a text; each is plain, or a pair of a string and its style."""
+    """Join words to a text; each word is a string or a pair (string, style)."""
     text = Text()
     for word in words:
         plain, style = (word, "") if isinstance(word, str) else word
@@ -97,7 +97,7 @@ def progress(items: Iterable[Item], what: str) -> Iterable[Item]:
 
 
 class Table(rich.table.Table):
-    """A table of columns of words, numbers and wrapped text that is never cut off."""
+    """A table of words, numbers and wrapped text, printed as a list if it is too wide."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class Table(rich.table.Table):
             yield from self._list(console)
 
     def _least_width(self, console: Console, options: ConsoleOptions) -> int:
-        """The least width of the table at which no word or number is broken."""
+        """Return the minimum table width at which no word or number is broken."""
         width = sum(self.padding[1::2]) * (len(self.columns) - 1)
         for column in self.columns:
             cells = [column.header, *column.cells]
@@ -144,7 +144,7 @@ class Table(rich.table.Table):
         return width
 
     def _list(self, console: Console) -> Iterator[Text]:
-        """Yield the table as a list: each row is a heading and one line per non-empty cell."""
+        """Yield the table as lines: for each row a heading, then one line per non-empty cell."""
         if self.title:
             yield _line(styled_text((str(self.title), "italic")))
         headers = [_text(console, column.header) for column in self.columns]
@@ -177,13 +177,13 @@ def _line(text: Text) -> Text:
 
 
 def encodable(text: str) -> str:
-    """Replace the characters of a text that the standard output cannot encode."""
+    """Replace characters of a text that the standard output cannot encode."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return text.encode(encoding, "spell").decode(encoding, "replace")
 
 
 def _spell(error: UnicodeError) -> tuple[str, int]:
-    """Handle an encoding error: replace the characters by ASCII."""
+    """Error handler of codecs: replace the characters that cannot be encoded by ASCII."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     characters = error.object[error.start : error.end]
@@ -191,7 +191,7 @@ def _spell(error: UnicodeError) -> tuple[str, int]:
 
 
 def _ascii(character: str) -> str:
-    """A character in ASCII: from `SPELLED`, a Greek letter's name, without accents, or escaped."""
+    """Spell a character in ASCII: by `SPELLED`, its Greek name, without accents, or escaped."""
     if character in SPELLED:
         return SPELLED[character]
     name = unicodedata.name(character, "")

@@ -1,4 +1,4 @@
-"""Reference values: quantities by their definition, and the deviation of results from them."""
+"""Reference values of quantities by definition, and deviations of results from them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,8 +20,8 @@ def reference(
 ) -> Reference:
     """Return a function that computes `quantities` at one state by definition, in each frame.
 
-    A quantity without a definition is computed by its first formulation that holds for the robot,
-    evaluated on floats, so that errors of tracing, lumping or simplification cannot enter.
+    A quantity without a definition is computed by the first formulation that holds for the robot.
+    The formulation runs on floats, without errors of tracing, lumping or simplification.
     """
     functions = {x: getattr(definition, x, None) or _first(robot, x) for x in quantities}
 
@@ -43,9 +43,9 @@ def reference(
 
 
 def random_states(robot: RobotModel, quantity: str, count: int) -> list[Any]:
-    """Random arrays for the arguments of a quantity, from a fixed seed.
+    """Return random arrays for the arguments of a quantity, from a fixed seed.
 
-    Random torques are the inverse dynamics of random accelerations.
+    Torques are the inverse dynamics of random accelerations.
     """
     rng = np.random.default_rng(0)
     names = QUANTITIES[quantity].arguments
@@ -57,7 +57,7 @@ def random_states(robot: RobotModel, quantity: str, count: int) -> list[Any]:
 
 
 def by_definition(robot: RobotModel, quantity: str, states: Sequence[Any]) -> list[Any] | None:
-    """The outputs at each state by definition; None for a quantity without a definition."""
+    """Return outputs at each state by definition, or None if the quantity has no definition."""
     define = getattr(definition, quantity, None)
     if define is None:
         return None
@@ -65,7 +65,7 @@ def by_definition(robot: RobotModel, quantity: str, states: Sequence[Any]) -> li
 
 
 def deviation(exact: Sequence[Any] | None, results: Any) -> float | None:
-    """The largest difference of `results` from `exact`, relative to the output's largest entry."""
+    """Return the maximum error of `results`, relative to the largest exact entry of an output."""
     if exact is None:
         return None
     worst = 0.0
@@ -82,7 +82,7 @@ def _outputs(result: Any) -> tuple[Any, ...]:
 
 
 def _first(robot: RobotModel, quantity: str) -> Any:
-    """The first formulation of a quantity that holds for the robot."""
+    """Return the function of the first formulation that holds for the robot."""
     for entry in FORMULATIONS[quantity].values():
         try:
             entry.check(robot)

@@ -1,4 +1,4 @@
-"""The robot of a command: its name or file, and the arguments of `armlet.load` as options."""
+"""Command-line options that choose a robot and set the arguments of `armlet.load`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
@@ -69,7 +69,7 @@ OPTIONS: dict[str, Any] = {
         str, "The order of joints: file, pinocchio, or their names with commas between them."
     ),
 }
-"""The command-line options that are arguments of `armlet.load`."""
+"""Argument of `armlet.load` -> command-line option."""
 OF_A_FRAME = "of kinematics; by default the tool."
 FrameName = Annotated[
     str | None, typer.Option(help=f"The frame {OF_A_FRAME}", autocompletion=frames)
@@ -81,15 +81,15 @@ FrameNames = Annotated[
 
 
 class Choice(NamedTuple):
-    """The robot chosen on the command line; `load` loads it."""
+    """The robot that is chosen on the command line, but not loaded yet."""
 
     robot: str | None
     general: str | None
     options: Mapping[str, Any]
-    """The arguments of `armlet.load`."""
+    """Arguments of `armlet.load`."""
 
     def load(self, frame: str | None = None) -> Robot:
-        """Load the robot, or build the general arm; `frame` becomes its tool, if not None."""
+        """Load the robot or build the general arm, with `frame` as tool unless None."""
         if self.robot is not None and self.general is None:
             arm = load(self.robot, **self.options)
         elif self.general is None or self.robot is not None:
@@ -104,7 +104,7 @@ class Choice(NamedTuple):
 
 
 def _arguments(texts: Sequence[str]) -> dict[str, str]:
-    """Parse NAME=VALUE arguments of a xacro file."""
+    """Parse arguments NAME=VALUE of a xacro file."""
     for text in texts:
         if "=" not in text:
             raise _not_understood("xacro", text, "hand=true")
@@ -112,7 +112,6 @@ def _arguments(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _locks(texts: Sequence[str]) -> dict[str, float]:
-    """Parse NAME=VALUE pairs of joints to lock."""
     values = {}
     for text in texts:
         name, _, value = text.rpartition("=")
@@ -134,15 +133,15 @@ PARSERS: dict[str, Callable[[Any], Any]] = {
     "xacro": _arguments,
     "order": lambda text: text.split(",") if "," in text else text,
 }
-"""The options whose texts are parsed, each with its parser."""
+"""Option -> parser, for options whose texts are parsed."""
 
 
 def takes_robot(
     default: str | None = None, *, general: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorate a command whose first argument is a `Choice`: add the options of `armlet.load`.
+    """Decorate a command: its first argument, a `Choice`, is built from command-line options.
 
-    Without `default`, the robot must be named, unless `general` allows the general arm instead.
+    The user must name a robot, except if there is a `default` or `general` allows a general arm.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

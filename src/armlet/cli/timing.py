@@ -1,4 +1,4 @@
-"""Times of a robot's kernels beside Pinocchio, and beside the same operations in NumPy."""
+"""Time the kernels of a robot, Pinocchio, and the same operations in NumPy."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -17,9 +17,9 @@ from armlet.graph import Count, Program
 from armlet.robot import RobotModel
 
 ROWS = 1000
-"""The number of states of a batch."""
+"""Number of states of a batch."""
 ROUND = 0.004
-"""The least time of one round of calls, in seconds."""
+"""Minimum time of one round of calls, in seconds."""
 ARMLET, PINOCCHIO, NUMPY = LIBRARIES = ("armlet", "Pinocchio", "NumPy")
 FUNCTIONS = {
     "inverse_dynamics": "rnea",
@@ -30,15 +30,15 @@ FUNCTIONS = {
     "linearization": "computeRNEADerivatives",
     "regressor": "computeJointTorqueRegressor",
 }
-"""The quantities that are timed, each with Pinocchio's function."""
+"""Quantity to time -> Pinocchio's function."""
 PARALLEL = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParallel"}
-"""The quantities that Pinocchio computes for batches, each with its function."""
+"""Quantity -> Pinocchio's function for batches, if there is one."""
 Call = tuple[Callable[..., Any], *tuple[Any, ...]]
 """A function and its arguments."""
 
 
 class Times(NamedTuple):
-    """The operations of a kernel; each library's seconds per state in one call, and in a batch."""
+    """Operations of a kernel, and seconds per state of each library in a call and in a batch."""
 
     operations: Count
     call: dict[str, float]
@@ -46,7 +46,7 @@ class Times(NamedTuple):
 
 
 class Pinocchio:
-    """Pinocchio's model of a robot; the constructor raises an error if there is none."""
+    """Pinocchio's model of a robot; the constructor raises an error if it cannot be built."""
 
     def __init__(self, robot: RobotModel) -> None:
         self.library: Any = import_module("pinocchio")
@@ -56,19 +56,19 @@ class Pinocchio:
             raise ValueError("its coordinates are not those of the robot")
 
     def call(self, quantity: str, state: tuple[Any, ...]) -> Call:
-        """Pinocchio's function and its arguments for one state."""
+        """Return Pinocchio's function, and its arguments for one state."""
         function = getattr(self.library, FUNCTIONS[quantity])
         return function, self.model, self.model.createData(), *state
 
     def batch(self, quantity: str, rows: tuple[Any, ...]) -> Call:
-        """Pinocchio's function and its arguments for a batch; `quantity` is in `PARALLEL`."""
+        """Return Pinocchio's function, and its arguments for a batch of a `PARALLEL` quantity."""
         function = getattr(self.library, PARALLEL[quantity])
         pool = self.library.ModelPool(self.model, 1)
         return function, 1, pool, *(x.T for x in (*rows, np.empty_like(rows[0])))
 
 
 def pinocchio(robot: RobotModel) -> tuple[Pinocchio | None, list[str]]:
-    """Pinocchio's model of a robot, or None and the reason in a list."""
+    """Return (model, []), or (None, [reason]) if Pinocchio has no model of the robot."""
     try:
         return Pinocchio(robot), []
     except (ArmletError, ImportError, RuntimeError, ValueError) as error:
@@ -99,9 +99,9 @@ def measure(
 
 
 def medians(calls: Mapping[str, Call], rounds: int, states: int = 1) -> dict[str, float]:
-    """Median seconds per state of each call, by processor time.
+    """Return each call's median processor time per state, in seconds.
 
-    The calls take turns, so that other load on the machine affects all of them alike.
+    The calls take turns, so that other load on the machine affects all calls alike.
     """
     timers, numbers = {}, dict.fromkeys(calls, 1)
     for name, (function, *arguments) in calls.items():
@@ -119,9 +119,9 @@ def medians(calls: Mapping[str, Call], rounds: int, states: int = 1) -> dict[str
 
 
 def numpy_function(program: Program, collect: Callable[..., Any]) -> Callable[..., Any]:
-    """A program as a plain Python function, with the same operations on floats or arrays.
+    """Convert a program to a plain Python function of floats or NumPy arrays.
 
-    `collect` converts the list of an output's entries to the result, for example to an array.
+    `collect` converts the list of an output's entries, for example to an array.
     """
     namespace: dict[str, Any] = {}
     exec(program.source("python"), namespace)

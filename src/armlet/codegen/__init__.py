@@ -1,1 +1,1 @@
-"""Code generation: programs lowered to operations, and printed for a target."""
+"""Code generation: lower programs to lists of operations, then print source code or LLVM IR."""

@@ -1,4 +1,4 @@
-"""Lowering: a program as the list of operations that every target prints."""
+"""Lowering: convert a program to the list of operations that every target prints."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,15 +19,15 @@ from armlet.graph.signature import Names, Shape
 
 TRIGONOMETRY = ("sin", "cos")
 FUSED = {"fma": ("mul", "add"), "fms": ("mul", "sub"), "fnma": ("mul", "sub")}
-"""The operations that each fused operation counts as."""
+"""Fused operation -> the operations for which it counts."""
 Operand = int | float
-"""The place of an earlier operation (an int), or a constant (always a float)."""
+"""Number of an earlier operation (an int), or a constant (always a float)."""
 Node = tuple[int, str, tuple[Any, ...]]
 """A node of a program: its number, operation and operands."""
 
 
 class Operation(NamedTuple):
-    """An operation and its operands; instead of operands, an input has its name and an index."""
+    """An operation and its operands; an "input" has a name and the index of an entry instead."""
 
     op: str
     args: tuple[Any, ...]
@@ -44,10 +44,9 @@ class Output(NamedTuple):
 class Lowered:
     """A program as the list of operations that a machine executes, in order.
 
-    Sines of sums of angles are expanded into products, products are fused with the sums that use
-    them, and sines and cosines that can be computed at the same time are adjacent, those of one
-    angle side by side. C, CUDA and LLVM print these operations in this order, so that all of them
-    round alike.
+    Sines of sums of angles are expanded into products, and products are fused with sums. Sines and
+    cosines that can be computed at the same time are adjacent, grouped by angle. C, CUDA and LLVM
+    code has the same operations in the same order, so that all targets round alike.
 
     Attributes
     ----------
@@ -57,10 +56,10 @@ class Lowered:
     single : bool
         Whether the only output is returned bare.
     operations : tuple of Operation
-        Each comes after its operands, and names them by their places in the list.
+        Each operation comes after its operands, which are numbers of operations or constants.
     start : int
-        The place of the first operation that depends on the state. The operations before it depend
-        on inputs of rate "once" alone, and are done once, outside a loop over states.
+        The number of the first operation that depends on the state. Earlier operations depend on
+        inputs of rate "once" alone, and run once, outside a loop over states.
     """
 
     name: str
@@ -70,14 +69,14 @@ class Lowered:
     operations: tuple[Operation, ...]
     start: int
     names: Names | None = None
-    """The names of the outputs, if they have any."""
+    """The names of the outputs, or None."""
 
     def count(self) -> Count:
-        """The number of multiplications and additions; a fused operation is both."""
+        """Return the count of multiplications and additions; a fused operation counts as both."""
         return count_operations(one for op, _ in self.operations for one in FUSED.get(op, (op,)))
 
     def runs(self, first: int, last: int) -> Iterator[range]:
-        """Yield runs of operations: sines and cosines that can be computed together, or others."""
+        """Yield runs: sines and cosines that can be computed together, or other operations."""
         for k in range(first, last):
             (before, _), (op, args) = self.operations[max(first, k - 1)], self.operations[k]
             was, now = before in TRIGONOMETRY, op in TRIGONOMETRY
@@ -88,7 +87,7 @@ class Lowered:
 
     @property
     def hoisted(self) -> dict[int, int]:
-        """The operations before `start` that later operations or outputs use, each with a place."""
+        """Return operation number -> storage slot, for results before `start` used later."""
         if not self.start:
             return {}
         needed = [a for op, args in self.operations[self.start :] if op != "input" for a in args]
@@ -98,7 +97,7 @@ class Lowered:
 
     @property
     def sizes(self) -> list[int]:
-        """The number of entries of each argument, and then of each result."""
+        """Return the number of entries of each argument, then of each result."""
         return [
             *(x.size for x in self.inputs.values()),
             *(len(output.values) for output in self.outputs),
@@ -107,9 +106,9 @@ class Lowered:
 
 @without_collections
 def lower(program: Program, once: Collection[str] = ()) -> Lowered:
-    """The list of operations for a program, where the inputs named in `once` have the rate "once".
+    """Convert a program to a list of operations; the inputs named in `once` get the rate "once".
 
-    These inputs do not change the operations, only which of them are done before the first state.
+    `once` does not change the operations, only which operations run before the first state.
     """
     program.check_values()
     program = expand_sines(program)
@@ -139,7 +138,7 @@ def lower(program: Program, once: Collection[str] = ()) -> Lowered:
 
 
 def nearest(x: float, dtype: str) -> np.floating[Any]:
-    """The number of a dtype nearest to a constant; raise if the constant is out of range."""
+    """Round a constant to the nearest number of a dtype; raise if the constant is out of range."""
     value: np.floating[Any] = np.float64(x)
     if dtype != "float64":
         with np.errstate(over="ignore"):
@@ -150,7 +149,7 @@ def nearest(x: float, dtype: str) -> np.floating[Any]:
 
 
 def _number(x: Any) -> float:
-    """A constant as a float; an integer out of range becomes infinite, which printers refuse."""
+    """Convert a constant to float; an integer out of range becomes ±inf, which printers refuse."""
     try:
         return float(x)
     except OverflowError:
@@ -158,10 +157,10 @@ def _number(x: Any) -> float:
 
 
 def expand_sines(old: Program) -> Program:
-    """Expand sines and cosines of a + b into products where those of a and of b occur, too.
+    """Expand sines and cosines of a ± b into products, if sines or cosines of a and b occur, too.
 
-    A sine of a sum lowers M and A, since counts list sines separately. But a machine takes far
-    longer for this sine than for the two products and the sum that have the same value.
+    A sine of a sum reduces the counts of multiplications and additions, since sines are counted
+    separately. But a processor takes far longer for a sine than for two products and a sum.
     """
     angles = {args[0].index for _, op, args in old.nodes if op in TRIGONOMETRY}
     sums: dict[int, tuple[str, Traced, Traced]] = {}
@@ -194,10 +193,10 @@ def expand_sines(old: Program) -> Program:
 
 
 def fuse_products(program: Program) -> list[Node]:
-    """The live operations, in which a product that only one sum uses is fused with that sum.
+    """Return the nodes of a program, with each product that only one sum uses fused with this sum.
 
-    `fma` is a b + c, `fms` is a b - c and `fnma` is c - a b, each rounded once. They are fused here
-    and not by a compiler, so that every vector width gives the same bits.
+    `fma` is a b + c, `fms` is a b - c and `fnma` is c - a b, each rounded once. Products are fused
+    here and not by a compiler, so that every vector width gives the same bits.
     """
     nodes: list[Node] = list(program.nodes)
     operands = (a for _, _, args in nodes for a in args)
@@ -221,7 +220,7 @@ def fuse_products(program: Program) -> list[Node]:
 
 
 def _early(nodes: Sequence[Node], once: Collection[str]) -> set[int]:
-    """The operations that depend on inputs of rate "once" alone."""
+    """Return the numbers of the operations that depend on no inputs except those in `once`."""
     early: set[int] = set()
     if not once:
         return early
@@ -233,10 +232,10 @@ def _early(nodes: Sequence[Node], once: Collection[str]) -> set[int]:
 
 
 def _stages(nodes: Sequence[Node], early: Collection[int]) -> list[Node]:
-    """Order the operations: the early ones and then the others, both in stages.
+    """Order the operations: first `early` operations, then all others, both in stages.
 
-    A stage has all operations whose operands do not wait for a further sine or cosine, and then all
-    sines and cosines of their results, grouped by angle.
+    A stage has all operations that can run after the sines and cosines of the previous stages, and
+    then the sines and cosines of the results, grouped by angle.
     """
     stage: dict[int, int] = {}
     angles: dict[int, int] = {}

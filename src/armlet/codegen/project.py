@@ -1,6 +1,7 @@
-"""Generated projects with their own build and test: a table of file templates per target.
+"""Texts of the files of a generated project, from a table of file templates per target.
 
-The test is a program that compares every function with reference values at random states.
+For C and C++, a test program compares every function with expected values at random states.
+`armlet generate` (cli/commands/generate.py) writes the files.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +33,7 @@ from armlet.robot.robot import GROUPS
 from armlet.version import __version__
 
 MARK = "Written by armlet"
-"""The text in the first line of every generated file."""
+"""Text in the first line of every generated file."""
 FILES = {
     "c": {
         "@{library}.h": "library.h",
@@ -49,32 +50,32 @@ FILES = {
     },
     "cuda": {"@{library}.cu": "library.cu", "README.md": "README.md"},
 }
-"""The files of a target, and the template of each."""
+"""Target -> name of each file -> template of the file."""
 DEFINED = """\
 values that are not computed by the program but
 from the definition of the quantity (or, if it has none, from a formulation as it is written)"""
-"""The words of the README for the values of the test if every function has a reference."""
+"""Words of the README for the expected values, if every function has a reference."""
 STATES, CANDIDATES = 5, 40
-"""The number of states in a test, and of the random states that they are chosen from."""
+"""Number of states in a test, and number of random states to choose from."""
 TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
-"""The tolerance of a test, relative to the largest value of a result."""
+"""Dtype -> tolerance of a test, relative to the largest value of a result."""
 LARGEST_ROUNDING = 64
-"""The error that a test allows, in units in the last place of the largest intermediate value.
+"""Error that a test allows, in units in the last place of the largest intermediate value.
 
 A test also allows this number times the largest `sensitivity`, relative to the largest result.
 """
 MEANINGLESS = 1e-3
-"""The largest `sensitivity` of results that a test state may have."""
+"""Largest `sensitivity` of results at a test state."""
 Array = np.ndarray[Any, Any]
 Reference = Callable[[Mapping[str, Array]], Sequence[Array]]
-"""A function that computes the results in another way, from one state's arguments by name."""
+"""Function of the arguments of one state, by name, that returns the expected results."""
 
 
 @dataclass(frozen=True)
 class Function:
     """A program to print, with a description and the source of its formulation.
 
-    If there is a reference, the test of the project compares the program with its values.
+    The test of the project compares the program with values of `reference`, if there is one.
     """
 
     program: Program
@@ -84,7 +85,7 @@ class Function:
 
     @cached_property
     def code(self) -> Lowered:
-        """The operations that are printed."""
+        """The program as the list of operations that is printed."""
         return lower(self.program)
 
 
@@ -96,7 +97,7 @@ def project(
     fused: bool | None = None,
     sines: str = "library",
 ) -> dict[str, str]:
-    """The text of each file of a project by its name; the options are those of `Program.source`."""
+    """Return file name -> text of a project; the options are those of `Program.source`."""
     printer = printer_for(target, dtype, fused, sines)
     prefix = identifier(robot.name).rstrip("_")
     by_name = {function_name(f, prefix): f for f in functions}
@@ -119,19 +120,19 @@ def c_files(
     library: str,
     fused: bool | None = None,
 ) -> dict[str, str]:
-    """A header and a source of functions whose names begin with a prefix, for a larger project."""
+    """Return file name -> text of a C header and source, whose functions begin with `prefix`."""
     by_name = {function_name(f, prefix): f for f in functions}
     words = _code(robot, by_name, printer_for("c", fused=fused), library, "h")
     return {f"{library}.{end}": fill_file(f"library.{end}", words) for end in ("h", "c")}
 
 
 def function_name(function: Function, prefix: str) -> str:
-    """The name of a function in C."""
+    """Return the name of a function in C."""
     return f"{prefix}_{identifier(function.program.name)}"
 
 
 def mark() -> str:
-    """The mark of a file that armlet wrote, with the version."""
+    """Return `MARK` followed by the version of armlet."""
     return f"{MARK} {__version__}."
 
 
@@ -142,7 +143,7 @@ def _code(
     library: str,
     suffix: str,
 ) -> dict[str, str]:
-    """The words to fill into the templates of headers and sources."""
+    """Return template word -> text, for headers and sources."""
     order = ", ".join(f"{one_line(joint.name)} {joint.letter}" for joint in robot.coordinates)
     prototypes, definitions = [], []
     for name, f in by_name.items():
@@ -165,7 +166,7 @@ def _code(
 
 
 def _page(robot: RobotModel, by_name: Mapping[str, Function]) -> dict[str, str]:
-    """The words to fill into the README, about the robot and its functions."""
+    """Return template word -> text, for the README on the robot and its functions."""
     rows = []
     for name, f in by_name.items():
         count = f.code.count()
@@ -187,7 +188,7 @@ def _page(robot: RobotModel, by_name: Mapping[str, Function]) -> dict[str, str]:
 
 
 def _coupled(robot: RobotModel) -> list[str]:
-    """Rows for coupled joints: the entry of q that moves each, and how."""
+    """Return a table row for each coupled joint: the entry of q that moves the joint, and how."""
     entry = {leader: k for k, leader in enumerate(robot._leaders)}
     return [
         f"| {entry[coupling.leader]} | {one_line(joint.name)} | {joint.kind}, moved by "
@@ -198,7 +199,7 @@ def _coupled(robot: RobotModel) -> list[str]:
 
 
 def _constants(robot: RobotModel, group: str) -> str:
-    """A table of the constants in an argument, with the values of the robot."""
+    """Return a table of the constants in a group, with the values of the robot."""
     about = f"The numbers of joints, from 1, end the names of entries of `{group}`."
     if group == "inertia":
         about += f" Of each body, about and in the canonical frame of its joint: {' '.join(PHI)}."
@@ -214,7 +215,7 @@ def _constants(robot: RobotModel, group: str) -> str:
 
 
 def _test(robot: RobotModel, by_name: Mapping[str, Function], dtype: str) -> dict[str, str]:
-    """The words to fill into the test; without a reference, expected values are the program's."""
+    """Return template word -> text, for the test program."""
     states = _states(robot, [f.program for f in by_name.values()], dtype)
     checks = [_check(name, f, states, dtype) for name, f in by_name.items()]
     return {
@@ -227,10 +228,10 @@ def _test(robot: RobotModel, by_name: Mapping[str, Function], dtype: str) -> dic
 
 
 def _states(robot: RobotModel, programs: Sequence[Program], dtype: str) -> dict[str, Array]:
-    """The states of a test: for every argument one row per state, exact in either dtype.
+    """Return argument -> values at the test states, one row per state, exact in either dtype.
 
-    Of the random states, those farthest from singular ones are taken: near singular states,
-    rounding errors may be larger than the test allows.
+    Of the random states, those of lowest `sensitivity` are taken: near singular states, rounding
+    errors may be larger than the test allows.
     """
     rng = np.random.default_rng(0)
     inputs = {name: x for program in programs for name, x in program.inputs.items()}
@@ -254,10 +255,10 @@ def _states(robot: RobotModel, programs: Sequence[Program], dtype: str) -> dict[
 
 
 def sensitivity(program: Program, states: Mapping[str, Array], dtype: str) -> Array:
-    """The largest relative change of the results at each state if numbers are rounded otherwise.
+    """Return the largest relative change of results, at each state, under different rounding.
 
-    Two changes are tried: in the last bits of the arguments, and from doubles to singles or, if the
-    dtype is double, to longer numbers. Changes that are not finite count as infinite.
+    One change is in the last bits of the arguments. The other is in the type of numbers: float32
+    or, if `dtype` is float64, long double. Changes that are not finite count as infinite.
     """
     eps = float(np.finfo(dtype).eps)
     count = len(next(iter(states.values()), ()))
@@ -284,7 +285,7 @@ def _results(program: Program, argument: Callable[[str], Array]) -> list[Array]:
 
 
 def _near(robot: RobotModel, argument: Input, rng: np.random.Generator) -> Array:
-    """Random constants near those of the robot, so that inertias make sense."""
+    """Return random constants near the robot's own constants, so that inertias stay plausible."""
     own = np.array([*robot.constants(argument.name).values()], float).reshape(argument.shape)
     size = np.abs(own)
     if argument.name == "inertia":
@@ -299,7 +300,7 @@ def _state(name: str) -> str:
 
 
 def _check(name: str, function: Function, states: Mapping[str, Array], dtype: str) -> str:
-    """The C function of the test that checks one function of the project at every state."""
+    """Return the C function that tests one function of the project at every state."""
     program = function.program
     _, results = parameter_names(program)
     expected = dict(zip(results, _expected(function, states), strict=True))
@@ -323,7 +324,6 @@ def _check(name: str, function: Function, states: Mapping[str, Array], dtype: st
 
 
 def _expected(function: Function, states: Mapping[str, Array]) -> list[Array]:
-    """The values of each result, one row per state."""
     program, reference = function.program, function.reference
     if reference is None:
         return _results(program, states.__getitem__)
@@ -333,7 +333,7 @@ def _expected(function: Function, states: Mapping[str, Array]) -> list[Array]:
 
 
 def _largest_value(program: Program, states: Mapping[str, Array]) -> float:
-    """The largest finite value that any operation of the program has at these states."""
+    """Return the largest finite absolute value of any operation at the test states."""
     values = []
 
     def meaning(op: str, *operands: Any) -> Any:
@@ -350,7 +350,6 @@ def _largest_value(program: Program, states: Mapping[str, Array]) -> float:
 
 
 def _array(name: str, values: Array, dtype: str) -> str:
-    """A constant array of C."""
     numbers = ", ".join(map(printer_for("c", dtype).number, values.flat))
     lines = "\n    ".join(wrap(numbers, 92, break_on_hyphens=False))
     return f"static const {DTYPES[dtype]} {name}[] = {{\n    {lines}\n}};\n"

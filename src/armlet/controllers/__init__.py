@@ -1,7 +1,7 @@
-"""Controllers: user functions (`armlet.function`) for simulations and C code, and a `Sampler`.
+"""Controllers: user functions (`armlet.function`) for simulation and C code, and a `Sampler`.
 
-The model of a controller has no friction. Gains are constants of the compiled program. For gains
-as arguments, write a user function; for limited torques, call the controller in a user function.
+The controllers do not compensate friction. Their gains are constants of the compiled program. For
+gains as arguments, write a user function; to limit torques, call the controller in a user function.
 """
 
 from armlet.controllers.feedback import computed_torque, impedance, pd_with_gravity

@@ -1,4 +1,4 @@
-"""Feedback of positions and velocities: PD control, computed torques, impedance of a frame."""
+"""Feedback controllers: PD control, computed-torque control and impedance control."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Array = NDArray[np.float64]
 
 
 def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
-    """PD control with gravity compensation.
+    """PD controller with gravity compensation.
 
-    The torques are g(q) + K (target - q) - D q̇. A constant target is reached from every state, as
-    the energy of the arm and the springs K only decreases (Takegaki and Arimoto 1981).
+    The torques are g(q) + K (target - q) - D q̇. The arm reaches a constant target from every state,
+    as the energy of the arm and the springs K only decreases (Takegaki and Arimoto 1981).
 
     Parameters
     ----------
     robot : Robot
     stiffness, damping : array_like of shape () or (n,)
-        K in Nm/rad or N/m, and D in Nm s/rad or N s/m, of all joints or of each.
+        K in Nm/rad or N/m, and D in Nm s/rad or N s/m: one number for all joints, or one per joint.
 
     Returns
     -------
@@ -50,21 +50,21 @@ def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
 
 
 def computed_torque(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
-    """Computed-torque control: inverse dynamics, which makes the errors of joints independent.
+    """Computed-torque controller: inverse dynamics of a corrected target acceleration.
 
-    The error e = target - q obeys ë + D ė + K e = 0 in the model; damping 2 √K is critical.
+    In the model, each joint's error e = target - q obeys ë + D ė + K e = 0; D = 2 √K is critical.
 
     Parameters
     ----------
     robot : Robot
     stiffness, damping : array_like of shape () or (n,)
-        K in 1/s² and D in 1/s, of all joints or of each.
+        K in 1/s² and D in 1/s: one number for all joints, or one per joint.
 
     Returns
     -------
     Function
         The torques, a function of q, qd, target, target_velocity and target_acceleration. For a
-        moving target, call this function in a user function of t, or pass targets for every step.
+        moving target, call this function in a user function of t, or pass one target per step.
 
     Examples
     --------
@@ -101,30 +101,30 @@ def impedance(
     *,
     joint_damping: ArrayLike = 0.0,
 ) -> Function:
-    """Impedance control: a spring and a damper between a frame and its target.
+    """Impedance controller: a spring and a damper between a frame and its target.
 
-    The torques are g(q) + Jqᵀ (K e - D Jq q̇) - d q̇ with the error e of the frame. A force deflects
-    the frame by force over stiffness; the inertia of the arm is not changed. No matrix is inverted,
-    so singular postures do no harm, and the energy of the arm and its springs only decreases
-    (Hogan 1985). The error of the orientation is the axis of the rotation from the frame to the
-    target, times the sine of the angle: a spring for angles below 90°.
+    The torques are g(q) + Jqᵀ (K e - D Jq q̇) - d q̇, with the Jacobian Jq and the error e of the
+    frame. A static force deflects the frame by force over stiffness; the inertia of the arm does
+    not change. No matrix is inverted, so singular postures are allowed, and the energy of the arm
+    and its springs only decreases (Hogan 1985). The orientation error is the axis of the rotation
+    from the frame to the target, times the sine of the angle: use it for angles below 90°.
 
     Parameters
     ----------
     robot : Robot
     stiffness, damping : array_like of shape (), (3,) or (6,)
-        K and D along the axes of the base, N/m and N s/m; one number stands for all three. Of six
-        numbers, the first three, Nm/rad and Nm s/rad, are those of the orientation.
+        K and D along the axes of the base, in N/m and N s/m; a single number holds for three axes.
+        Of six numbers, the first three act on the orientation, in Nm/rad and Nm s/rad.
     frame : str, optional
         The name of the frame; by default the tool.
     joint_damping : array_like of shape () or (n,)
-        d of the joints, Nm s/rad or N s/m, to damp motions that leave the frame at rest.
+        d in Nm s/rad or N s/m, which damps joint motion that leaves the frame at rest.
 
     Returns
     -------
     Function
-        The torques, a function of q, qd and target. The target is a position of shape (3,), or with
-        six stiffnesses a pose of shape (4, 4), in the axes of the base.
+        The torques, a function of q, qd and target. The target is a position of shape (3,), or, if
+        stiffness has six numbers, a pose of shape (4, 4), in the axes of the base.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def impedance(
     def impedance(q: Array, qd: Array, target: Array) -> Array:
         X, Jq = robot.forward_kinematics(q, frame), robot.jacobian(q, frame)
         if has_orientation:
-            # the axis times the sine of the angle of the rotation from X to the target
+            # rotation axis times sine of the angle from X to the target
             x, y, z = (np.cross(X[:3, k], target[:3, k]) for k in range(3))
             error = np.concatenate([(x + y + z) / 2, target[:3, 3] - X[:3, 3]])
         else:
@@ -158,7 +158,7 @@ def impedance(
 
 
 def gains(name: str, values: ArrayLike, *sizes: int) -> Array:
-    """Return gains as an array of one of `sizes`; a single number fills the first size."""
+    """Return gains as a vector of one of `sizes`; one number is repeated `sizes[0]` times."""
     expected = f"one number, or {' or '.join(map(str, sizes))}"
     shapes = [(size,) for size in sizes]
     array = validation.array(values, name, (), *shapes, expected=expected, low=0)

@@ -1,4 +1,4 @@
-"""Linear-quadratic regulators: at a posture (`regulator`), along a trajectory (`tracker`)."""
+"""Linear-quadratic regulators at a posture (`regulator`) or along a trajectory (`tracker`)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from armlet.errors import DataError, ModelError, listing, quote
 from armlet.simulation.step import check_steps
 
 BALANCE = 1e-6
-"""The largest gravity torque that counts as zero on a joint without a drive, relative to the weight
-of the arm at a lever of 1 m."""
+"""Largest gravity torque on a joint without a drive, relative to the arm's weight times 1 m."""
 
 
 class Regulator(NamedTuple):
@@ -28,7 +27,7 @@ class Regulator(NamedTuple):
     gain: Array
     """The matrix G of the torques g(posture) + G (posture - q, -q̇), (n, 2 n)."""
     cost: Array
-    """The matrix S of the cost to come, xᵀ S x with x = (q - posture, q̇), (2 n, 2 n)."""
+    """The matrix S of the future cost xᵀ S x with x = (q - posture, q̇), (2 n, 2 n)."""
 
 
 class Tracker(NamedTuple):
@@ -38,9 +37,9 @@ class Tracker(NamedTuple):
     """The torques, a function of q, qd and the four `arguments`."""
     arguments: dict[str, Array]
     """`target`, `target_velocity` and `feedforward` (torques) of shape (steps, n), and `gain` of
-    shape (steps, n, 2 n): what `simulate` and `rollout` take as arguments."""
+    shape (steps, n, 2 n), for `arguments=` of `simulate` and `rollout`."""
     cost: Array
-    """The matrix S of the cost to come at every row of the trajectory, (steps + 1, 2 n, 2 n)."""
+    """The matrices S of the future cost at each row of the trajectory, (steps + 1, 2 n, 2 n)."""
 
 
 def regulator(
@@ -52,10 +51,10 @@ def regulator(
     driven: Sequence[str] | None = None,
     dt: float | None = None,
 ) -> Regulator:
-    """The linear-quadratic regulator that holds a posture.
+    """Design a linear-quadratic regulator that holds a posture.
 
-    For the linear model `robot.state_space` about the posture, the regulator minimises the integral
-    of xᵀ Q x + uᵀ R u, where x is the deviation of (q, q̇) and u the deviation of the torques.
+    For the linear model `robot.state_space` at the posture, the regulator minimises the integral of
+    xᵀ Q x + uᵀ R u, where x and u are deviations of (q, q̇) and of the torques from equilibrium.
 
     Parameters
     ----------
@@ -63,14 +62,14 @@ def regulator(
     q : array_like of shape (n,)
         The posture.
     state_cost : array_like of shape (), (2 n,) or (2 n, 2 n)
-        Q, of positions and then velocities: one number, the diagonal or the matrix.
+        Q for positions, then velocities: one number, the diagonal or the matrix.
     torque_cost : array_like of shape (), (n,) or (n, n)
         R: one number, the diagonal or the matrix.
     driven : sequence of str, optional
-        The names of the joints that have a drive; by default all. The other joints get no torque,
-        so their gravity torque at the posture must be zero.
+        The names of the joints that have a drive; by default all. Joints without a drive get no
+        torque, so their gravity torque at the posture must be zero.
     dt : float, optional
-        The time, in s, for which each torque is held; by default torques are continuous.
+        The time in s for which each torque is held; by default torques vary continuously.
 
     Returns
     -------
@@ -128,23 +127,22 @@ def tracker(
     torque_cost: ArrayLike,
     end_cost: ArrayLike | None = None,
 ) -> Tracker:
-    """The time-varying linear-quadratic regulator along a trajectory.
+    """Design a time-varying linear-quadratic regulator along a trajectory.
 
-    The trajectory has a row for every dt; the feedforward torques are those of the inverse
-    dynamics, held during each step. The gains follow from the Riccati equation, which is solved
-    backwards with the linear models of the rows and the costs of `regulator`.
+    The feedforward torques are the inverse dynamics of each row, held during a step. The gains
+    follow from the discrete Riccati recursion, backwards in time, with a linear model at each row.
 
     Parameters
     ----------
     robot : Robot
     q, qd, qdd : array_like of shape (steps + 1, n)
-        The trajectory, from its start to its end.
+        The trajectory, with one row per dt.
     dt : float
         The time between rows, in s.
     state_cost, torque_cost : array_like
-        Q and R, as `regulator` takes them.
+        Q and R, as in `regulator`.
     end_cost : array_like, optional
-        S at the end: a number, diagonal or matrix; by default for an infinite time at the last row.
+        S at the last row: a number, diagonal or matrix; by default that of an infinite horizon.
 
     Returns
     -------
@@ -207,13 +205,12 @@ def tracker(
 
 
 def _step_gain(A: Array, B: Array, R: Array, S: Array) -> Array:
-    """The gain of one step, with the matrix S of the cost to come after this step."""
     return np.asarray(np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A), dtype=float)
 
 
 def _infinite_horizon_cost(time: str, A: Array, B: Array, Q: Array, R: Array) -> Array:
-    """S of the cost to come over an infinite horizon, in continuous or discrete time."""
-    from scipy import linalg  # which takes as long to load as all of armlet
+    """Solve the algebraic Riccati equation in "continuous" or "discrete" time."""
+    from scipy import linalg  # slow to import
 
     solve = linalg.solve_continuous_are if time == "continuous" else linalg.solve_discrete_are
     try:
@@ -227,8 +224,8 @@ def _infinite_horizon_cost(time: str, A: Array, B: Array, Q: Array, R: Array) ->
 
 
 def _discretize(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
-    """A and B in discrete time, for torques held during a step, by the matrix exponential."""
-    from scipy.linalg import expm  # which takes as long to load as all of armlet
+    """Return the discrete-time A and B, for torques that are held during each step."""
+    from scipy.linalg import expm  # slow to import
 
     states, torques = B.shape[-2:]
     model = np.zeros((*B.shape[:-2], states + torques, states + torques))
@@ -238,7 +235,7 @@ def _discretize(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
 
 
 def _driven_joints(robot: Robot, driven: Sequence[str] | None, hold: Array) -> list[int]:
-    """The indices of joints with a drive; raise if gravity torques `hold` act on other joints."""
+    """Return indices of driven joints; raise if gravity torques `hold` act on other joints."""
     names = [joint.name for joint in robot.coordinates]
     if driven is None:
         return list(range(robot.nv))
@@ -256,10 +253,7 @@ def _driven_joints(robot: Robot, driven: Sequence[str] | None, hold: Array) -> l
 
 
 def _cost_matrix(name: str, values: ArrayLike, size: int, *, positive: bool = False) -> Array:
-    """A cost matrix from the matrix itself, its diagonal or one number.
-
-    Raise unless the matrix is positive semidefinite or, with `positive`, positive definite.
-    """
+    """Return a cost matrix, checked to be positive semidefinite or (if `positive`) definite."""
     expected = f"one number, {size}, or a matrix of shape {(size, size)}"
     matrix = validation.array(values, name, (), (size,), (size, size), expected=expected)
     if matrix.ndim < 2:

@@ -1,4 +1,4 @@
-"""Model predictive path integral control: plans of torques, sampled and tried out in roll-outs."""
+"""Model predictive path integral control, which samples plans of torques in roll-outs."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from armlet.simulation.step import check_result, check_steps
 
 
 class Sampler:
-    """Model predictive path integral control by sampled plans (Williams and others 2017).
+    """Model predictive path integral controller (Williams and others 2017).
 
     A sampler has a plan for the next steps. Each call rolls out random changes of the plan from the
-    state of the arm, and replaces the plan by the mean of the changed plans with weights
-    exp(-cost / temperature). It returns the first step's torques and shifts the plan by one step.
+    given state, and replaces the plan by the mean of the changed plans with weights
+    exp(-cost / temperature). The call returns the torques of the first step and shifts the plan.
 
     Parameters
     ----------
     robot : Robot or Plant
         As in `armlet.rollout`.
     cost : Function
-        The cost at an instant, a number: a function of q, qd, t (0 at the call), plan and further
-        arguments. The costs of all steps are added up.
+        The cost of a step, a number, as a function of q, qd, t (0 at the call), plan (its row for
+        the step) and further arguments. The cost of a plan is the sum over its steps.
     dt : float
         The length of a step in s.
     steps : int
-        How many steps a plan has.
+        The number of steps in a plan.
     noise : array_like of shape () or (m,)
-        The standard deviation of the changes, one for all entries of a step or one for each.
+        The standard deviation of changes: one number, or one for each of the m entries of a step.
     temperature : float
-        The excess over the least cost at which the weight of a plan has fallen to 1/e.
+        The cost above the least cost at which the weight of a plan has fallen to 1/e.
     samples : int
-        The number of plans that each call tries out; the first is the current plan, unchanged.
+        The number of plans in each call; the first is the current plan without changes.
     correlation : float
-        The correlation of changes in consecutive steps, from 0 to less than 1.
+        The correlation between changes in consecutive steps, at least 0 and below 1.
     torque : Function, optional
         The torques, as a function of q, qd, plan (of any size m) and further arguments; by default
         the gravity torques plus the plan.
@@ -55,9 +55,9 @@ class Sampler:
     Attributes
     ----------
     plan : array of shape (steps, m)
-        The plan from the next step on; zero at first.
+        The plan for the next steps; initially zero.
     costs : array of shape (samples,)
-        The costs of the plans that the last call tried out.
+        The cost of each plan in the last call.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class Sampler:
         self.plan, self.costs = np.zeros((steps, size)), np.zeros(samples)
 
     def __call__(self, q: ArrayLike, qd: ArrayLike, **arguments: ArrayLike) -> Array:
-        """The torques for a state, (n,); `arguments` go to the cost and the torque function."""
+        """Return torques (n,) for a state; `arguments` go to the cost and the torque function."""
         q, qd = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
         self.improve(q, qd, arguments)
         now = {**arguments, "t": np.zeros(()), "q": q, "qd": qd, "plan": self.plan[0]}
@@ -130,7 +130,7 @@ class Sampler:
         return np.asarray(tau)
 
     def improve(self, q: Array, qd: Array, arguments: Mapping[str, ArrayLike]) -> None:
-        """Replace the plan by the weighted mean of random plans, rolled out from a state."""
+        """Replace the plan by the weighted mean of random plans that start at a state."""
         if "plan" in arguments:
             raise DataError(
                 "plan is an argument: expected others, as the plan is the sampler's own"
@@ -139,8 +139,8 @@ class Sampler:
         plans = self.plan[:, None] + changes
         starts = np.tile(q, (self.samples, 1)), np.tile(qd, (self.samples, 1))
         with warnings.catch_warnings():
-            # a plan that diverges has no weight
-            warnings.filterwarnings("ignore", ".*roll-outs are not finite", DataWarning)
+            # plans that diverge get weight zero
+            warnings.filterwarnings("ignore", ".*roll-outs diverge", DataWarning)
             runs = rollout(
                 self.robot,
                 *starts,
@@ -164,7 +164,7 @@ class Sampler:
         self.plan = self.plan + np.einsum("k,skm->sm", weights / weights.sum(), changes)
 
     def _changes(self) -> Array:
-        """Random changes of the plan, (steps, samples, m), the first of them zero."""
+        """Return random changes of the plan, (steps, samples, m); the first sample is zero."""
         shape = (self.steps, self.samples, len(self.noise))
         changes: Array = self.noise * self.random.standard_normal(shape)
         for k in range(1, self.steps):

@@ -1,4 +1,4 @@
-"""Robots as files describe them: links and joints, checks, and conversion to `RobotModel`."""
+"""Descriptions of robots in files: links, joints, checks, and conversion to `RobotModel`."""
 
 from armlet.description.assembly import assemble, describe
 from armlet.description.description import (

@@ -1,4 +1,4 @@
-"""Conversion of a description to a robot in canonical frames, and back."""
+"""Convert a description to a robot in canonical frames, and back."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -136,7 +136,6 @@ def _base_link(description: Description, joints: Sequence[Connection]) -> str:
 
 
 def _loop_error(joints: Sequence[Connection], where: str, start: str = "") -> ModelError:
-    """The error for joints that form a loop, with the links of the loop."""
     parent = {joint.child: joint.parent for joint in joints}
     path: dict[str, None] = {}
     name = joints[0].child
@@ -154,11 +153,11 @@ def _loop_error(joints: Sequence[Connection], where: str, start: str = "") -> Mo
 def _parents_first(
     description: Description, joints: Sequence[Connection], base: str
 ) -> list[Connection]:
-    """The joints, parents before children, otherwise in the order of the file."""
+    """Return the joints, parents before children, otherwise in the order of the file."""
     carried = defaultdict(list)
     for k, joint in enumerate(joints):
         carried[joint.parent].append(k)
-    ready = carried.pop(base, [])  # a heap of indices, in the order of the file
+    ready = carried.pop(base, [])  # a heap of joint indices, in file order
     ordered: list[Connection] = []
     while ready:
         joint = joints[heappop(ready)]
@@ -172,7 +171,7 @@ def _parents_first(
 
 
 def describe(robot: RobotModel) -> Description:
-    """The robot as a description in the file's frames, with fixed frames as massless links."""
+    """Convert a robot to a description in the file's frames; fixed frames become massless links."""
     robot._require_values("a robot to be written, locked or cut")
     links, joints = [Link(robot.base_link, **_shapes(robot, robot.base_link))], []
     base_of = [robot.frames[name].pose for name in (*robot.links, robot.base_link)]
@@ -222,7 +221,7 @@ def describe(robot: RobotModel) -> Description:
 
 
 def _link(robot: RobotModel, i: int, own: Pose) -> Link:
-    """Body `i` as a link in the file's frame; `own` is this frame's pose in the canonical one."""
+    """Return body `i` as a link in the file's frame, whose pose in the canonical frame is `own`."""
     m, c, J = robot.m[i], robot.c[i].astype(float), robot.J[i].astype(float)
     if not m and np.any(c):
         raise ModelError(

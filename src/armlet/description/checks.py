@@ -1,4 +1,4 @@
-"""Checks of a description, and of the robot that is assembled from it."""
+"""Check a description, and the robot that is assembled from it."""
 
 import shlex
 from collections.abc import Iterable, Sequence
@@ -15,12 +15,12 @@ from armlet.robot.components import BASE
 from armlet.robot.robot import RobotModel
 
 MOVING = ("revolute", "continuous", "prismatic")
-"""The kinds of joint that have a coordinate."""
+"""Kinds of joint that have a coordinate."""
 JOINT_TYPES = (*MOVING, "fixed")
 WORLDS = ("world", "universe")
-"""Names of the base in files that fix the robot to the world."""
+"""Names of base links that stand for the world."""
 MIN_FLOATING_MASS, MIN_BRANCHES = 1.0, 4
-"""The least mass (kg) and number of branches that suggest a floating base."""
+"""Smallest total mass (kg) and number of branches of the base that suggest a floating base."""
 UNSUPPORTED_JOINTS = {
     "floating": "six freedoms",
     "planar": "three freedoms",
@@ -31,9 +31,9 @@ UNSUPPORTED_JOINTS = {
     "screw": "a turn tied to a slide",
     "gearbox": "a turn tied to another",
 }
-"""Joint kinds in files that armlet does not support, and why; `lock` can fix them at zero."""
+"""Unsupported joint kind -> its freedoms, for messages; `lock` can weld such joints at zero."""
 INERTIA_TOLERANCE = 1e-9
-"""The relative error allowed in the symmetry and the triangle inequality of an inertia."""
+"""Relative tolerance for the symmetry and the triangle inequality of an inertia."""
 
 
 def check(description: Description, problems: Problems) -> None:
@@ -82,7 +82,7 @@ def check(description: Description, problems: Problems) -> None:
 
 
 def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
-    """Refuse missing and repeated names; `named` has pairs of a name and its file and line."""
+    """Refuse missing and repeated names; `named` has pairs (name, file and line)."""
     seen: set[str] = set()
     for name, where in named:
         if not name:
@@ -220,9 +220,9 @@ def check_tips(robot: RobotModel, problems: Problems) -> None:
 
 
 def note_fixed_base(description: Description, robot: RobotModel, problems: Problems) -> None:
-    """Note a base with mass that looks like the body of a robot on legs, wheels or rotors.
+    """Add a note on a base with mass that may be the body of a robot on legs, wheels or rotors.
 
-    There is no note for light robots (such as hands), a base that is the world, or floating joints.
+    Light robots (hands), bases named as in `WORLDS`, and unsupported joints suppress the note.
     """
     kinds = {joint.kind for joint in description.joints}
     is_light = not robot.base_mass or robot.base_mass + sum(robot.m) < MIN_FLOATING_MASS
@@ -243,7 +243,7 @@ def note_fixed_base(description: Description, robot: RobotModel, problems: Probl
 
 
 def lock_at_zero(names: Sequence[str]) -> str:
-    """The options that lock joints at zero on loading, in Python and on the command line."""
+    """Return the options that lock joints at zero, in Python and on the command line, as text."""
     entries = listing([f"{quote(name)}: 0" for name in names])
     flags = listing([f"--lock {shlex.quote(f'{name}=0')}" for name in names], " ")
     return f"lock={{{entries}}} (on the command line {flags})"

@@ -1,4 +1,4 @@
-"""Coupled joints: the ties in files, and the couplings of a robot, computed from the ties."""
+"""Coupled joints: convert ties, as read from files, to couplings of a robot, and back."""
 
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
@@ -18,7 +18,7 @@ MIMIC: tuple[Mimic, ...] = get_args(Mimic)
 
 
 class Line(NamedTuple):
-    """The linear function factor x + offset."""
+    """The linear function x -> factor * x + offset."""
 
     factor: float = 1
     offset: float = 0
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 class Follower(NamedTuple):
-    """The name of a joint's leader, and the joint's position as a function of the leader's."""
+    """Name of a joint's leader, and the joint's position as a function of the leader's position."""
 
     leader: str
     line: Line
@@ -40,9 +40,9 @@ class Follower(NamedTuple):
 def apply_mimic(
     description: Description, lock: Mapping[str, float], mimic: str
 ) -> tuple[Description, dict[str, float]]:
-    """Return the description with or without its ties, and the values of the joints to lock.
+    """Return the description with ties ("couple") or without, and joint name -> value to lock.
 
-    "lock" also locks each follower, at the value that its leader's value gives (0 if not locked).
+    "lock" also locks followers, and leaders of mutual ties; leaders not in `lock` are locked at 0.
     """
     values = dict(lock)
     if one_of(mimic, "mimic", MIMIC, ModelError) == "couple":
@@ -55,7 +55,7 @@ def apply_mimic(
 
 
 def _value(name: str, description: Description, lock: Mapping[str, float]) -> float:
-    """The value of a joint that follows a chain of leaders, the last at its locked value or 0."""
+    """Return a joint's value from its chain of leaders; the first leader is locked or at 0."""
     tie_of = {tie.joint: tie for tie in description.ties}
     at_start = {joint.name: joint.at_start for joint in description.joints}
     path: dict[str, Tie] = {}
@@ -69,7 +69,7 @@ def _value(name: str, description: Description, lock: Mapping[str, float]) -> fl
 
 
 def drop_lost_leaders(description: Description, problems: Problems) -> Description:
-    """Remove ties whose leader is missing; if `strict`, leave them for `resolve_ties` to refuse."""
+    """Remove ties whose leader does not exist, unless `strict`: `resolve_ties` then raises."""
     names = {joint.name for joint in description.joints}
     lost = [tie for tie in description.ties if not tie.mutual and tie.leader not in names]
     if problems.strict or not lost:
@@ -84,9 +84,9 @@ def drop_lost_leaders(description: Description, problems: Problems) -> Descripti
 def resolve_ties(
     ties: Sequence[Tie], joints: Sequence[Connection], lock: Mapping[str, float]
 ) -> tuple[dict[str, float], dict[str, Follower]]:
-    """Return the values of all locked joints, and the `Follower` of each joint with a leader.
+    """Return joint name -> locked value, and joint name -> `Follower` for joints with a leader.
 
-    Locking a joint locks all joints tied to it. A joint tied to a fixed joint is locked too.
+    Locking a joint also locks all joints coupled to it. A joint coupled to a fixed joint is locked.
     """
     fixed = {joint.name: joint.kind == "fixed" for joint in joints}
     at_start = {joint.name: joint.at_start for joint in joints}
@@ -134,7 +134,7 @@ def resolve_ties(
 
 
 def _line(tie: Tie, at_start: Mapping[str, float]) -> Line:
-    """The joint's q as a linear function of its leader's q; refuse polynomials of higher degree."""
+    """Return a joint's q as a linear function of its leader's q; refuse nonlinear polynomials."""
     if any(tie.coefficients[2:]):
         polynomial = " ".join(f"{x:g}" for x in tie.coefficients[:5])
         raise ModelError(
@@ -150,7 +150,7 @@ def _line(tie: Tie, at_start: Mapping[str, float]) -> Line:
 def _reached(
     start: str, neighbours: Mapping[str, Sequence[tuple[str, Line]]], locked: Container[str]
 ) -> dict[str, Follower]:
-    """The joints that follow `start`, directly or through other joints; not those in `locked`."""
+    """Return name -> `Follower` of joints coupled to `start`, directly or not, except `locked`."""
     lines = {start: Line()}
     front = [start]
     while front:
@@ -164,19 +164,19 @@ def _reached(
 
 
 def couplings(names: Sequence[str], followers: Mapping[str, Follower]) -> tuple[Coupling, ...]:
-    """The coupling of each joint, or an empty tuple if no joint follows another."""
+    """Return the coupling of each joint, or an empty tuple if no joint follows another."""
     if not followers:
         return ()
     index = {name: i for i, name in enumerate(names)}
     lines = [followers.get(name, Follower(name, Line())) for name in names]
-    return tuple(  # folding removes products with an integer 1
+    return tuple(  # constant folding removes products with an integer 1
         Coupling(index[leader], *(int(x) if x == int(x) else x for x in line))
         for leader, line in lines
     )
 
 
 def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:
-    """The ties among `joints`; the first follower replaces a leader that is not in `joints`."""
+    """Return the ties among `joints`; the first follower replaces a leader outside `joints`."""
     ties, chosen = [], set(joints)
     groups: dict[int, list[int]] = defaultdict(list)
     for i in joints if robot.couplings else ():
@@ -193,13 +193,13 @@ def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:
 
 
 def mimic_tie(joint: str, leader: str, factor: float, offset: float, where: str) -> Tie:
-    """The tie that makes the position of `joint` factor times that of `leader`, plus offset."""
+    """Return the tie with position of `joint` = factor * (position of `leader`) + offset."""
     statement = f"joint {quote(joint)} mimics joint {quote(leader)}"
     return Tie(joint, leader, (offset, factor), statement, where)
 
 
 def note_contrary_limits(robot: RobotModel, problems: Problems) -> None:
-    """Note followers whose limits leave their leader no range; these limits are not used."""
+    """Add a note on followers whose limits are ignored, since they leave their leader no range."""
     for i in robot._leaders if robot.couplings else ():
         _, contrary = common_limits(robot.joints[i].limits, robot._followers(i))
         if contrary:

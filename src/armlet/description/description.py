@@ -1,4 +1,4 @@
-"""Robots as files describe them: readers return a `Description`, writers start from one."""
+"""Robot descriptions: file readers return a `Description`, file writers start from one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,21 +14,21 @@ from armlet.scalar import Matrix, Vector
 
 @dataclass(frozen=True)
 class Mesh:
-    """A visual mesh: its file name as written, its pose in the link's frame, its scale."""
+    """A visual mesh: file name as written, pose in the link's frame, scale."""
 
     file: str
     pose: Pose = IDENTITY_POSE
     scale: tuple[float, ...] = (1.0, 1.0, 1.0)
     path: str = field(default="", compare=False)
-    """The path of the file on this machine, or an empty string if the file is missing."""
+    """Path of the file on this machine, or an empty string if the file is missing."""
 
 
 @dataclass(frozen=True)
 class Solid:
-    """A visual primitive: its kind, its size in m, its pose in the link's frame.
+    """A visual primitive: kind, size in m, pose in the link's frame.
 
-    The size is, as in URDF: three sides of a box; the radius of a sphere; radius and length of a
-    cylinder or a capsule (without its round ends); and three half axes of an ellipsoid.
+    `size` has the three sides of a box; the radius of a sphere; the radius and length (without
+    round ends) of a cylinder or capsule; or the three half axes of an ellipsoid.
     """
 
     kind: str
@@ -38,7 +38,7 @@ class Solid:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid body in its own frame; the inertia is about the centre of mass, in link axes."""
+    """A rigid body in the link's frame; the inertia is about the centre of mass, in link axes."""
 
     name: str
     mass: float = 0.0
@@ -48,15 +48,15 @@ class Link:
     where: str = ""
     """File and line, for messages: 'arm.urdf, line 12'."""
     as_published: bool = False
-    """Whether the source publishes this inertia; if so, no warning is given if it is doubtful."""
+    """Whether the source publishes this inertia: a doubtful inertia is accepted unless `strict`."""
     compensation: Compensation = field(default_factory=Compensation)
-    """Mass and first moment of the part whose weight is compensated, in the link's frame."""
+    """Mass and first moment, in the link's frame, of the part whose weight is compensated."""
     solids: tuple[Solid, ...] = ()
 
 
 @dataclass(frozen=True)
 class Connection:
-    """A joint between two links: the child's pose at q = 0, and the axis in the child's frame."""
+    """A joint between two links: pose of the child at q = 0, and axis in the child's frame."""
 
     name: str
     kind: str
@@ -71,16 +71,16 @@ class Connection:
     spring: Spring = field(default_factory=Spring)
     where: str = ""
     at_start: float = 0.0
-    """The value of q in the reference pose of the file, such as qpos0 of MuJoCo."""
+    """Value of q in the file's reference pose, such as qpos0 of MuJoCo."""
 
 
 def fixed(name: str, parent: str, pose: Pose, where: str = "") -> Connection:
-    """A fixed joint from `parent` to the link `name`."""
+    """Return a fixed joint from `parent` to the link `name`."""
     return Connection(f"{name}_fixed", "fixed", parent, name, pose, where=where)
 
 
 class Tie(NamedTuple):
-    """A joint that follows a leader: q - at_start is a polynomial of the leader's q - at_start."""
+    """A joint coupled to a leader: q - at_start is a polynomial in the leader's q - at_start."""
 
     joint: str
     leader: str
@@ -88,19 +88,19 @@ class Tie(NamedTuple):
     statement: str
     where: str
     mutual: bool = False
-    """Whether the tie also holds the leader: mimic="lock" then locks both joints."""
+    """Whether both joints follow each other: mimic="lock" then locks the leader too."""
 
     def value(self, leader: float, at_start: Mapping[str, float]) -> float:
-        """The joint's q when the q of its leader is `leader`."""
+        """Return the joint's q if the leader's q is `leader`."""
         moved = leader - at_start.get(self.leader, 0.0)
         return at_start[self.joint] + float(Polynomial(self.coefficients)(moved))
 
 
 class PassiveForce(NamedTuple):
-    """A passive force in a file that armlet does not model."""
+    """A passive force that the file has and armlet does not model."""
 
     kind: str
-    """The name of such forces in messages, in the plural."""
+    """Name of this kind of force in messages, in the plural."""
     subject: str
     statement: str
     where: str
@@ -108,7 +108,7 @@ class PassiveForce(NamedTuple):
 
 @dataclass(frozen=True)
 class Description:
-    """Links and joints of a robot, in the order of the file."""
+    """A robot: links and joints in the order of the file, gravity, ties, keyframes and notes."""
 
     name: str
     links: tuple[Link, ...]
@@ -120,7 +120,7 @@ class Description:
     ties: tuple[Tie, ...] = ()
     not_modelled: tuple[PassiveForce, ...] = ()
     keyframes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """The joint positions, by name of the keyframe and name of the joint."""
+    """Keyframe name -> joint name -> position."""
     folder: str = ""
     """The folder of the file, where the viewer looks for meshes."""
     notes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Options of loading that change a description: joints to fix, passive forces, order of joints."""
+"""Apply load options to a description: locked joints, passive forces, order of joints."""
 
 import warnings
 from collections import defaultdict
@@ -21,7 +21,7 @@ PASSIVE: tuple[Passive, ...] = get_args(Passive)
 def fix_unsupported(
     description: Description, lock: Mapping[str, float]
 ) -> tuple[Description, dict[str, float]]:
-    """Fix unsupported joints that are locked at 0; return the description and the other locks."""
+    """Weld unsupported joints locked at 0; return the new description and the other locks."""
     zero = {name for name, value in lock.items() if value == 0}
     fixed = {j.name for j in description.joints if j.kind in UNSUPPORTED_JOINTS and j.name in zero}
     joints = (replace(j, kind="fixed") if j.name in fixed else j for j in description.joints)
@@ -30,7 +30,7 @@ def fix_unsupported(
 
 
 def apply_passive(description: Description, passive: str, problems: Problems) -> Description:
-    """Report unsupported passive forces ("read"), or keep only damping and friction ("ignore")."""
+    """Refuse unsupported passive forces ("read"), or keep only damping and friction ("ignore")."""
     forces = description.not_modelled
     if passive == "read" and forces:
         them = "it" if len(forces) == 1 else "them"
@@ -77,7 +77,7 @@ def warn_of_passive(robot: RobotModel) -> None:
             f"URDF cannot hold {' and '.join(dropped)} of robot {quote(robot.name)}, which are "
             "left out: write TOML, to_toml, to keep them",
             ModelWarning,
-            stacklevel=4,  # where to_urdf was called
+            stacklevel=4,  # the user's call of to_urdf
         )
 
 
@@ -97,7 +97,7 @@ def reorder(
 
 
 def _depth_first(description: Description) -> list[Connection]:
-    """The joints from base to tips, each followed by all that it carries; siblings by name."""
+    """Return the joints depth first from the base, siblings sorted by name."""
     carried = defaultdict(list)
     for joint in sorted(description.joints, key=lambda j: j.name.encode(), reverse=True):
         carried[joint.parent].append(joint)
@@ -115,7 +115,7 @@ def _depth_first(description: Description) -> list[Connection]:
 def _check_order(
     order: str | Sequence[str], names: Sequence[str], description: Description
 ) -> list[str]:
-    """Return `order` as a list; refuse it unless it names all moving joints, parents first."""
+    """Return `order` as a list; raise unless `order` has all moving joints, parents first."""
     ordered = [] if isinstance(order, str) or not isinstance(order, Sequence) else [*order]
     if sorted(map(str, ordered)) != sorted(names) or isinstance(order, str):
         raise ModelError(

@@ -1,4 +1,4 @@
-"""The problems of a robot description, reported all at once."""
+"""Collect the problems of a robot description, and report all of them at once."""
 
 import warnings
 from collections import defaultdict
@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from armlet.errors import ModelError, ModelWarning, listing
 
 MAX_PROBLEMS = 20
-"""The most problems that a message lists; problems with the same plural count as one."""
+"""Maximum number of problems in a message; problems with the same plural count as one problem."""
 
 
 Problem = tuple[str, str, str]
-"""A message, its plural form ("links have no mass"), and the name of the link or joint."""
+"""Message, plural form ("links have no mass"), and name of the link or joint."""
 
 
 class Problems:
-    """Collects errors, warnings and notes; `strict` turns warnings, but not notes, into errors."""
+    """Collect errors, warnings and notes; `strict` turns warnings, but not notes, into errors."""
 
     def __init__(self, where: str, strict: bool = False) -> None:
         self.where = where
@@ -33,7 +33,7 @@ class Problems:
         (self.errors if self.strict else self.warnings).append((message, plural, name))
 
     def note(self, message: str) -> None:
-        """Add a warning that is no error even if `strict`, since the file is not at fault."""
+        """Add a warning that stays a warning even if `strict`, since the file is not at fault."""
         self.warnings.append((message, "", ""))
 
     @contextmanager
@@ -53,7 +53,7 @@ class Problems:
             warnings.warn(line, ModelWarning, stacklevel=stacklevel + 1)
 
     def _lines(self, problems: Iterable[Problem]) -> list[str]:
-        """The messages in the order of the problems; those with the same plural are one message."""
+        """Return the messages in order; problems with the same plural share one message."""
         groups: defaultdict[str, list[Problem]] = defaultdict(list)
         for problem in problems:
             message, plural, _ = problem
@@ -67,7 +67,7 @@ class Problems:
         return lines
 
     def _text(self, lines: Sequence[str]) -> str:
-        """The lines as one message, which names the file only once."""
+        """Join the lines into one message that names the file only once."""
         if len(lines) == 1:
             return lines[0]
         own = [line.removeprefix(self.where).lstrip(",: ") for line in lines[:MAX_PROBLEMS]]

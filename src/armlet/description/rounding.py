@@ -1,4 +1,4 @@
-"""Detection of angles that look like rounded quarter turns."""
+"""Detect and correct angles that look like rounded quarter turns."""
 
 import warnings
 from collections.abc import Mapping
@@ -17,17 +17,17 @@ from armlet.scalar import QUARTER, quarter_turns
 Model = TypeVar("Model", bound=RobotModel)
 ANGLES = ("gamma", "alpha", "beta", "theta")
 NEAR = 1e-5
-"""The largest distance of a rounded angle from a multiple of a quarter turn (rad)."""
+"""An angle this close (rad) to a multiple of a quarter turn counts as rounded."""
 DECIMALS = range(2, 10)
-"""Quarter turns rounded to 2 to 9 decimals count even if off by more than `NEAR`: 3.142."""
+"""Quarter turns written with 2 to 9 decimals, such as 3.142, count as rounded at any distance."""
 SAME = 1e-13
-"""The largest rounding error in the conversion to canonical frames (rad)."""
+"""Bound (rad) on the rounding error of the conversion to canonical frames."""
 
 
 def warn_of_rounded_angles(
     robot: RobotModel, description: Description, lock: Mapping[str, float], stacklevel: int
 ) -> None:
-    """Warn of angles that look rounded, with their cost and the tolerance that makes them exact."""
+    """Warn of near-quarter-turn angles: what they cost, and the `tolerance` that rounds them."""
     angles = [getattr(row, key) for row in robot.dh for key in ANGLES]
     off = [away for x in angles if (away := _away_if_rounded(x))]
     if not off:
@@ -47,7 +47,7 @@ def warn_of_rounded_angles(
 
 
 def with_exact_angles(robot: Model) -> tuple[Model, float]:
-    """The robot with its rounded angles made exact, and the sum of their errors (rad).
+    """Return the robot with rounded angles made exact, and the sum of their errors (rad).
 
     The direction of gravity is made exact too. Rounded angles shift axes by at most the sum of
     errors times the sum of all lengths: lengths below this bound become zero.
@@ -74,13 +74,13 @@ def with_exact_angles(robot: Model) -> tuple[Model, float]:
 
 
 def _rounding(angle: float) -> float:
-    """The rounding error of an angle, or of its complement to a quarter turn or a half turn."""
+    """Return the rounding error of an angle, or of its complement to a quarter or half turn."""
     x = abs(angle)
     return max(map(_away_if_rounded, (x, abs(QUARTER - x), abs(2 * QUARTER - x))))
 
 
 def _away_if_rounded(angle: float) -> float:
-    """The distance of a rounded angle from the nearest quarter turn; 0 for other angles."""
+    """Return the distance of a rounded angle from the nearest quarter turn; 0 for other angles."""
     k = round(angle / QUARTER)
     away = abs(angle - k * QUARTER)
     written = any(abs(angle - round(k * QUARTER, digits)) <= SAME for digits in DECIMALS)

@@ -1,8 +1,8 @@
-"""The quantities of an arm's dynamics, each by one or more formulations.
+"""Quantities of robot kinematics and dynamics, each computed by one or more formulations.
 
 A formulation is a function decorated with `describe` and listed in `FUNCTIONS`, here or in a
-subfolder. `FORMULATIONS` is the table of all formulations; tests, counts and the command line
-iterate over this table. Users add formulations with the decorator `formulation`.
+subfolder. The table `FORMULATIONS` holds all formulations for tests, operation counts and the
+command line. Users add formulations with the decorator `formulation`.
 """
 
 from collections.abc import Callable
@@ -61,10 +61,7 @@ FORMULATIONS: dict[str, dict[str, Formulation]] = {
     quantity: {x.name: x for x in map(entry_of, FUNCTIONS) if x.quantity == quantity}
     for quantity in QUANTITIES
 }
-"""The formulations of each quantity by name, in the order of `FUNCTIONS`.
-
-Of formulations with equal counts the search takes the first.
-"""
+"""Quantity -> name -> formulation. The search takes the first of formulations with equal counts."""
 
 
 def formulation(
@@ -78,8 +75,8 @@ def formulation(
 ) -> Callable[[Function], Function]:
     """Register the decorated function as a formulation of a quantity.
 
-    It is then listed, counted, compared and compiled like the built-in formulations. Test it with
-    `armlet.testing.check_formulation`.
+    The formulation is then listed, counted, compared and compiled like the built-in formulations.
+    `armlet.testing.check_formulation` tests it.
 
     Parameters
     ----------
@@ -88,22 +85,22 @@ def formulation(
     source : str
         The source of the formulation: author, year, and equation or algorithm numbers.
     growth : str
-        The order of its operation count in the number of joints, such as "n^2"; by default "n".
+        Growth of the operation count with the number of joints, such as "n^2"; by default "n".
     name : str, optional
         The name of the formulation; by default the name of the function.
     own_rotors : bool
         True if the function itself includes rotor inertia. By default the function gets a robot
         without rotor inertia, and rotor inertia is added to the result.
     **declared
-        What the formulation holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`,
-        `starting_from`, `contends` and `coupled`, as in `armlet.Formulation`. Most quantities of
-        coupled joints are projected from those of free joints; with `coupled=True` the function
-        itself gets the robot with coupled joints, for example to call quantities of that robot.
+        Further fields of `armlet.Formulation`: `joints`, `walks_twists`, `topology`, `minimal`,
+        `traced`, `starting_from`, `contends` and `coupled`. Most quantities of coupled joints are
+        projected from those of free joints; with `coupled=True`, the function itself gets the robot
+        with coupled joints.
 
     Returns
     -------
     callable
-        A decorator. The decorated function computes the whole quantity, rotors included.
+        A decorator; the decorated function computes the whole quantity, rotors included.
 
     Examples
     --------
@@ -122,7 +119,7 @@ def formulation(
     def register(function: Function) -> Function:
         complete = decorate(function)
         entry, others = entry_of(complete), FORMULATIONS[quantity]
-        place = attrgetter("__module__", "__qualname__")  # a reload registers again
+        place = attrgetter("__module__", "__qualname__")  # a reloaded module registers again
         if entry.name in others and place(others[entry.name].function) != place(function):
             raise ArmletError(
                 f"{quantity} has a formulation called {entry.name!r} already: choose another name"

@@ -1,4 +1,4 @@
-"""Bias and gravity torques by Newton and Euler, and by Lin with Christoffel's symbols."""
+"""Bias and gravity torques by Newton-Euler recursion, and by Lin with Christoffel symbols."""
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def gravity_torque(robot: RobotModel, q: Vector) -> list[Scalar]:
 
 
 def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vector]:
-    """H and b together: the published count of b leaves out operations that it shares with H."""
+    """Return H and b: the published count of b leaves out the operations shared with H."""
     return inertia_matrix(robot, q), np.array(lin(robot, q, qd), dtype=object)
 
 
@@ -48,15 +48,15 @@ def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vect
     starting_from={"inertia matrix": with_inertia},
 )
 def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
-    """Bias torques b(q, q̇), by composite bodies about a reference common to all.
+    """Bias torques b(q, q̇), by composite bodies about one common reference point.
 
-    With d of `couplings` and, in the frame of body j, the gravity g, the force e for a unit
-    acceleration of joint j, and ζⱼ = ωₚ + ωⱼ with the parent p (54)-(58), (67):
+    With d from `couplings`, the angular half w of a joint's unit twist and, in the frame of body j,
+    gravity g, the force e for a unit acceleration of joint j and ζⱼ = ωₚ + ωⱼ (54)-(58), (67):
 
         ζⱼ  = ʲRₚ (ζₚ + wₚ q̇ₚ) + wⱼ q̇ⱼ
         bⱼ  = -eⱼ · g - Σ dₘⱼ · ζₘ q̇ₘ + Σ dⱼₖ · ζₖ q̇ₖ,  m before j, k beyond j
 
-    For a joint on the base ζ q̇ is w q̇², which need not be rotated to frame j.
+    For a joint m on the base, ζₘ q̇ₘ is wₘ q̇ₘ², which need not be rotated to frame j.
     """
     reference = base_reference(robot, q)
     d = couplings(robot, reference)
@@ -85,15 +85,15 @@ def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
 
 
 def coefficients(robot: RobotModel, q: Vector) -> Matrix:
-    """Christoffel's symbols of the first kind Dₘₖⱼ, with bₘ = Σ Dₘₖⱼ q̇ₖ q̇ⱼ + (gravity).
+    """Christoffel symbols of the first kind Dₘₖⱼ: bₘ = Σ Dₘₖⱼ q̇ₖ q̇ⱼ + (gravity torque).
 
-    With d of `couplings`, w of joint k in the frame of d, and k before j or j itself (45), (47):
+    With d from `couplings`, w of joint k in the frame of d, and k before j or k = j (45), (47):
 
         Dₘₖⱼ =  wₖ · dₘⱼ,  m before j
         Dₘₖⱼ = -wₖ · dⱼₘ,  j before m
         Dₘⱼₖ =  Dₘₖⱼ (32),   Dⱼₖⱼ = 0 (33),   Dⱼₖₘ = -Dₘₖⱼ (34)
 
-    and zero where the three joints are not on one path to the base.
+    All other symbols are zero: the three joints are not on one path to the base.
     """
     n = robot.n
     reference = base_reference(robot, q)
@@ -109,11 +109,10 @@ def coefficients(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def couplings(robot: RobotModel, reference: BaseReference) -> list[dict[int, Vector]]:
-    """The vector dₘⱼ of (64) in the frame of body j, at [j][m], for the joints m before j.
+    """Return the vectors dₘⱼ of (64) in the frame of body j, at [j][m], for all joints m before j.
 
-    With the twist (w, v) of a joint about the reference, (z, -ŝ) if it is revolute and (0, z) if
-    it is prismatic, and with the inertia J̄ of composite body j, its first moment p̂ and the force e
-    for a unit acceleration of joint j (64), (66):
+    With J̄, p̂ and e of `BaseReference` and the twist (w, v) about the reference point, which is
+    (z, -ŝ) for a revolute joint and (0, z) for a prismatic joint (64), (66):
 
         Bⱼ  = -J̄ w̃ⱼ - ṽⱼ p̂~
         dₘⱼ = Bⱼ wₘ + eⱼ × vₘ
@@ -128,6 +127,6 @@ def couplings(robot: RobotModel, reference: BaseReference) -> list[dict[int, Vec
 
 
 def twist(robot: RobotModel, reference: BaseReference, j: int, m: int) -> tuple[Vector, Vector]:
-    """The unit twist of joint m about the reference, in the frame of body j."""
+    """Unit twist of joint m about the reference point, in the frame of body j."""
     z, axis = reference.z[j][m], robot.unit_twists[m]
     return axis.rotates * z, axis.translates * z - reference.s_hat[j][m]

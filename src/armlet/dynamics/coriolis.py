@@ -1,4 +1,4 @@
-"""Coriolis matrices C(q, q̇): C q̇ + g(q) is the bias, and H' - 2 C is skew."""
+"""Coriolis matrices C(q, q̇): C q̇ + g(q) is the bias, and dH/dt - 2 C is skew-symmetric."""
 
 import numpy as np
 
@@ -20,10 +20,10 @@ NONE = 0 * IDENTITY
     contends=True,
 )
 def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
-    """Christoffel's C(q, q̇), with C q̇ + g(q) the bias, as half of V = ∂τ/∂q̇.
+    """Coriolis matrix C(q, q̇) of Christoffel symbols, computed as half of V = ∂τ/∂q̇.
 
-    The bias is quadratic in q̇, bᵢ = Σ cᵢⱼₖ q̇ⱼ q̇ₖ + gᵢ with cᵢⱼₖ = cᵢₖⱼ Christoffel's symbols of
-    the first kind, so that Vᵢⱼ = 2 Σ cᵢⱼₖ q̇ₖ is twice Christoffel's C; and V is linear in q̇:
+    The bias bᵢ = Σ cᵢⱼₖ q̇ⱼ q̇ₖ + gᵢ has the Christoffel symbols of the first kind cᵢⱼₖ = cᵢₖⱼ, so
+    Vᵢⱼ = 2 Σ cᵢⱼₖ q̇ₖ is twice Cᵢⱼ. As V is linear in q̇,
 
         C(q, q̇) = V(q, q̇ / 2)
     """
@@ -40,7 +40,7 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     contends=True,
 )
 def christoffel(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
-    """C(q, q̇) with Cᵢⱼ = Σ Dᵢₖⱼ q̇ₖ, D Christoffel's symbols of the first kind.
+    """Coriolis matrix Cᵢⱼ = Σ Dᵢₖⱼ q̇ₖ, with Christoffel symbols D of the first kind.
 
     Dᵢₖⱼ = ½ (∂Hᵢⱼ/∂qₖ + ∂Hᵢₖ/∂qⱼ - ∂Hₖⱼ/∂qᵢ)
     """
@@ -54,15 +54,15 @@ def christoffel(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     minimal=False,
 )
 def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
-    """C(q, q̇) = Nᵀ (M Ṅ + Ṁ N), with the twists N of all bodies at unit speeds of the joints.
+    """Coriolis matrix Nᵀ (M Ṅ + Ṁ N), where N holds the twists of the bodies at unit joint speeds.
 
-    All is in base axes. Twists (angular, linear) and wrenches (moment, force) are about the centre
-    of mass of the body. With c from the centre of body i to the centre of body j, further in,
+    Twists (angular, linear) and wrenches (moment, force) are about the centres of mass, in base
+    axes. With c from the centre of body i to the centre of body j, which is nearer to the base,
 
         Bᵢⱼ = [1 0; c̃ 1],   Ḃᵢⱼ = [0 0; ċ~ 0],   pᵢ = (w, w × com + v)
         Mᵢ  = [I 0; 0 m],   Ṁᵢ  = [ω̃ I 0; 0 0],  Ωᵢ = [ω̃ 0; 0 ω̃]
 
-    From the tips inwards, starting with M̃ = M and M̄ = Ṁ of each body and K = 0 (23), (28):
+    From the tips to the base, starting with M̃ = M, M̄ = Ṁ and K = 0 for each body (23), (28):
 
         M̃ₚ += Bᵢₚᵀ M̃ᵢ Bᵢₚ,   M̄ₚ += M̄ᵢ,   Kₚ += Bᵢₚᵀ (M̃ᵢ Ḃᵢₚ + Kᵢ)
 
@@ -71,8 +71,8 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
         Cⱼᵢ = pⱼᵀ Bᵢⱼᵀ (M̃ᵢ Ωᵢ + Kᵢ + M̄ᵢ) pᵢ
         Cᵢⱼ = pᵢᵀ (M̃ᵢ (Bᵢⱼ Ωⱼ + Ḃᵢⱼ) + Kᵢ + M̄ᵢ) pⱼ
 
-    Kᵢ stands for Bᵀ H̃ of the next body, which (29) prints with a wrong index. C is not the matrix
-    of Christoffel's symbols, but H' - 2 C is skew too.
+    Kᵢ replaces Bᵀ H̃ of the next body, which has a wrong index in (29). C is not the matrix of
+    Christoffel symbols, but dH/dt - 2 C is skew-symmetric too.
     """
     n = robot.n
     at, w, v, p, M, M_bar = moving_bodies(robot, q, qd)
@@ -104,7 +104,7 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
 def moving_bodies(
     robot: RobotModel, q: Vector, qd: Vector
 ) -> tuple[list[Vector], list[Vector], list[Vector], list[Vector], list[Matrix], list[Matrix]]:
-    """Centre of mass, ω, velocity v of the centre, and p, M, Ṁ as in `saha`, in base axes."""
+    """Return centres of mass and their velocities v, ω, and p, M and Ṁ of `saha`, in base axes."""
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)
     n = robot.n

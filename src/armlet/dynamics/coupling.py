@@ -1,7 +1,8 @@
-"""Quantities of robots with coupled joints, from those of the same robot with free joints.
+"""Quantities of robots with coupled joints, computed from the same robot with free joints.
 
-The coordinates q move the joints by Γ q + q₀, with Γ and q₀ constant: velocities and accelerations
-of the joints are Γ q̇ and Γ q̈. Torques τ of the joints do the same work as Γᵀ τ of the coordinates.
+The coordinates q, with constant Γ and q₀, give the joint positions Γ q + q₀, velocities Γ q̇ and
+accelerations Γ q̈. Joint torques τ do the same work as the coordinate torques Γᵀ τ.
+
 """
 
 from collections.abc import Callable, Sequence
@@ -19,22 +20,22 @@ Projection = Callable[[RobotModel, Any], Any]
 
 
 def torques(robot: RobotModel, tau: Any) -> Matrix:
-    """Γᵀ τ: the torques of the coordinates, from joint torques in one column or several."""
+    """Coordinate torques Γᵀ τ, from joint torques τ in one or more columns."""
     return robot._coordinate_torques(np.array(tau, dtype=object))
 
 
 def columns(robot: RobotModel, J: Matrix) -> Matrix:
-    """J Γ: the columns of J for the velocities of the coordinates."""
+    """Jacobian J Γ for the velocities of the coordinates, from the Jacobian J of the joints."""
     return torques(robot, J.T).T
 
 
 def matrix(robot: RobotModel, C: Matrix) -> Matrix:
-    """Γᵀ C Γ."""
+    """Matrix Γᵀ C Γ for the coordinates, from the matrix C of the joints."""
     return torques(robot, columns(robot, C))
 
 
 def inertia(robot: RobotModel, H: Matrix) -> Matrix:
-    """Γᵀ H Γ, which is symmetric: entries below the diagonal are copied from above."""
+    """Symmetric matrix Γᵀ H Γ; entries below the diagonal are copied from above."""
     result = matrix(robot, H)
     for i in range(len(result)):
         result[i, :i] = result[:i, i]
@@ -42,13 +43,13 @@ def inertia(robot: RobotModel, H: Matrix) -> Matrix:
 
 
 def derivatives(robot: RobotModel, triple: tuple[Matrix, Matrix, Matrix]) -> tuple[Matrix, ...]:
-    """The derivatives H, V and P of the torques, for the coordinates."""
+    """Torque derivatives H, V and P for the coordinates, from those for the joints."""
     H, V, P = triple
     return inertia(robot, H), matrix(robot, V), matrix(robot, P)
 
 
 def unchanged(_: RobotModel, result: Any) -> Any:
-    """The result itself, which depends only on the positions and motion of the bodies."""
+    """Return `result` itself: it depends only on the positions and the motion of the bodies."""
     return result
 
 
@@ -67,14 +68,14 @@ RULES: dict[Projection, tuple[str, ...]] = {
     ),
 }
 PROJECTIONS = {quantity: rule for rule, quantities in RULES.items() for quantity in quantities}
-"""How quantities of coupled joints follow from those of free joints. Quantities not listed invert a
-matrix of the coordinates: their formulations call listed quantities or hold for free joints."""
+"""Quantity -> projection from free to coupled joints. Quantities not listed invert a matrix of the
+coordinates: their formulations call listed quantities or hold for free joints only."""
 
 
 def project(arguments: Sequence[str], projection: Projection) -> Callable[[Function], Function]:
-    """A decorator that extends a function of free joints to coupled joints, by a projection.
+    """Decorate a function for free joints to hold for coupled joints too, by `projection`.
 
-    `arguments` names the state arguments, which follow the robot; later arguments are passed on.
+    `arguments` names the state arguments after the robot; later arguments are passed unchanged.
     """
 
     def decorate(function: Function) -> Function:
@@ -92,11 +93,11 @@ def project(arguments: Sequence[str], projection: Projection) -> Callable[[Funct
 
 
 def joint_state(robot: RobotModel, argument: str, values: Any) -> Vector:
-    """The positions, velocities or accelerations of all joints, from those of the coordinates."""
+    """Positions, velocities or accelerations of all joints, from `values` of the coordinates."""
     array = np.array([*values], dtype=object)
     return robot.joint_positions(array) if argument == "q" else robot._joint_velocities(array)
 
 
 def with_coupling(quantity: str) -> Callable[[Function], Function]:
-    """A decorator that extends a function of a quantity from free joints to coupled joints."""
+    """Decorate a function that computes `quantity` to hold for coupled joints too."""
     return project(QUANTITIES[quantity].arguments, PROJECTIONS[quantity])

@@ -1,8 +1,8 @@
-"""Every quantity from its definition: slow, obvious, never optimised.
+"""Reference computation of every quantity, by definition: slow, obvious, never optimised.
 
-This is the reference for all formulations. For coupled joints, it uses the motion of all joints
-and the work of their torques. All vectors are in the axes of the canonical base, positions from its
-origin; bodies are placed by products of 4x4 matrices.
+Coupled joints are handled by projecting from free joints. Vectors are in the axes of the canonical
+base and positions from its origin; body poses are products of 4x4 matrices.
+
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ STEP = 2.0**-200
 
 
 def screw_matrix(axis: int, angle: Scalar, slide: Scalar) -> Matrix:
-    """A rotation about a coordinate axis and a translation along it, as a 4x4 matrix."""
+    """4x4 matrix of a rotation about a coordinate axis and a translation along this axis."""
     c, s = cos_sin(angle)
     T = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=object)
     i, j = (axis + 1) % 3, (axis + 2) % 3
@@ -31,7 +31,7 @@ def screw_matrix(axis: int, angle: Scalar, slide: Scalar) -> Matrix:
 
 
 def body_poses(robot: RobotModel, q: State) -> list[Matrix]:
-    """The 4x4 pose of each body in the base; the last entry, of the base, is the identity."""
+    """Return the 4x4 pose of each body in the base; the last entry, the base, is the identity."""
     T = [screw_matrix(0, 0, 0)] * (robot.n + 1)
     for i, p in enumerate(robot.parent):
         row = robot.dh[i]
@@ -50,7 +50,7 @@ def body_poses(robot: RobotModel, q: State) -> list[Matrix]:
 def motion(
     robot: RobotModel, q: State, qd: State, qdd: State, base_acceleration: State
 ) -> tuple[list[Matrix], list[Vector], list[Vector], list[Vector], list[Vector]]:
-    """The pose, ω and ω̇ of each body, and v and v̇ of its origin."""
+    """Return lists by body, the base last: pose, ω and ω̇ of the body, v and v̇ of its origin."""
     T = body_poses(robot, q)
     zero = np.array([0, 0, 0], dtype=object)
     w, wd, v, vd = ([zero] * (robot.n + 1) for _ in range(4))
@@ -70,14 +70,14 @@ def motion(
 
 
 def bodies(robot: RobotModel, T: list[Matrix]) -> Iterator[tuple[int, Scalar, Vector, Matrix]]:
-    """Index, mass, first moment and inertia of each body, about its origin and in base axes."""
+    """Yield index, mass, first moment and inertia of each body, about its origin in base axes."""
     for i in range(robot.n):
         R = T[i][:3, :3]
         yield i, robot.m[i], R @ robot.c[i], R @ robot.J[i] @ R.T
 
 
 def unit_motion(robot: RobotModel, T: list[Matrix], i: int, point: Vector) -> tuple[Vector, Vector]:
-    """ω of a body and v of its `point` while joint i, which carries the body, has unit speed."""
+    """Return (ω, v) of a body at `point` for unit speed of joint i, which carries the body."""
     z = T[i][:3, 2]
     if robot.joints[i].kind == "prismatic":
         return 0 * z, z
@@ -88,7 +88,7 @@ def unit_motion(robot: RobotModel, T: list[Matrix], i: int, point: Vector) -> tu
 def inverse_dynamics(
     robot: RobotModel, q: State, qd: State, qdd: State, wrench: Vector | None = None
 ) -> Vector:
-    """Joint torques by d'Alembert: the power of the inertial forces at unit speed of each joint."""
+    """Joint torques by d'Alembert's principle: power of inertial forces at unit joint speeds."""
     T, w, wd, _, vd = motion(robot, q, qd, qdd, -robot.g)
     tau: list[Scalar] = [drive.rotor_inertia * qdd[i] for i, drive in enumerate(robot.drives)]
     for k, m, c, J in bodies(robot, T):
@@ -106,7 +106,7 @@ def inverse_dynamics(
 
 @with_coupling("inertia_matrix")
 def inertia_matrix(robot: RobotModel, q: State) -> Matrix:
-    """The matrix of the kinetic energy: entry i, j from unit speeds of joints i and j."""
+    """Inertia matrix from the kinetic energy: entry (i, j) from unit speeds of joints i and j."""
     T = body_poses(robot, q)
     H = np.diag(np.array([drive.rotor_inertia for drive in robot.drives], dtype=object))
     for k, m, c, J in bodies(robot, T):
@@ -131,7 +131,7 @@ def forward_dynamics(robot: RobotModel, q: State, qd: State, tau: State) -> Vect
 
 
 def linearization(robot: RobotModel, q: State, qd: State, qdd: State) -> Triple:
-    """∂τ/∂q̈, ∂τ/∂q̇ and ∂τ/∂q by complex steps: Im τ(x + i h) is h ∂τ/∂x to all digits."""
+    """Return ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q by complex steps: Im τ(x + i h) is h ∂τ/∂x to all digits."""
     state = [list(q), list(qd), list(qdd)]
 
     def derivative(part: int, k: int) -> Vector:
@@ -153,7 +153,7 @@ def forward_linearization(robot: RobotModel, q: State, qd: State, tau: State) ->
 
 
 def state_space(robot: RobotModel, q: State, qd: State, tau: State) -> tuple[Matrix, Matrix]:
-    """The derivatives of (q̇, q̈) by (q, q̇) and by τ."""
+    """Return A and B, the derivatives of (q̇, q̈) by (q, q̇) and by τ."""
     n = robot.n
     A, B = np.zeros((2 * n, 2 * n), dtype=object), np.zeros((2 * n, n), dtype=object)
     A[:n, n:] = np.eye(n, dtype=int)
@@ -169,14 +169,14 @@ def friction_torque(robot: RobotModel, qd: State) -> Vector:
 
 @with_coupling("passive_torque")
 def passive_torque(robot: RobotModel, q: State, qd: State) -> Vector:
-    """Friction and springs, less the gravity torques of the compensated masses."""
+    """Friction and spring torques, less the gravity torques of the compensated masses."""
     springs = [s.stiffness * (x - s.reference) for s, x in zip(robot.springs, q, strict=True)]
     lifted = gravity_torque(robot._compensated_bodies(), q)
     return friction_torque(robot, qd) + np.array(springs) - lifted
 
 
 def base_in_file(robot: RobotModel) -> Matrix:
-    """The 4x4 pose of the canonical base in the file's base."""
+    """4x4 pose of the canonical base in the base of the robot file."""
     return homogeneous(*robot.frames[robot.base_link].pose.inverse())
 
 
@@ -188,7 +188,7 @@ def forward_kinematics(robot: RobotModel, q: State, frame: str | None = None) ->
 
 @with_coupling("jacobian")
 def jacobian(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
-    """The Jacobian column by column: the velocity of the frame at unit speed of one joint."""
+    """Jacobian of a frame: column i is the frame's velocity at unit speed of joint i."""
     T, R_file = body_poses(robot, q), base_in_file(robot)[:3, :3]
     body, pose = robot.frame(frame)
     tip = (T[body] @ homogeneous(*pose))[:3, 3]
@@ -208,7 +208,7 @@ def poses(robot: RobotModel, q: State, frames: Sequence[str] | None = None) -> M
 def frame_acceleration(
     robot: RobotModel, q: State, qd: State, qdd: State, frame: str | None = None
 ) -> Vector:
-    """The angular acceleration of a frame and the acceleration of its origin."""
+    """Angular acceleration of a frame and acceleration of its origin."""
     body, pose = robot.frame(frame)
     T, w, wd, _, vd = motion(robot, q, qd, qdd, [0, 0, 0])
     arm, R_file = T[body][:3, :3] @ pose.r, base_in_file(robot)[:3, :3]
@@ -227,7 +227,7 @@ def frame_acceleration_bias(
 
 
 def jacobian_rate(robot: RobotModel, q: State, qd: State, frame: str | None = None) -> Matrix:
-    """The time derivative of the Jacobian, by a complex step along q̇."""
+    """Time derivative of the Jacobian, by a complex step along q̇."""
     step = STEP * namespace(q[0]).sqrt(-1 + 0j)
     moved = [x + step * rate for x, rate in zip(q, qd, strict=True)]
     Jq = jacobian(robot, moved, frame)
@@ -246,7 +246,7 @@ def centre_of_mass(robot: RobotModel, q: State) -> Vector:
 
 
 def centre_of_mass_jacobian(robot: RobotModel, q: State) -> Matrix:
-    """The Jacobian by columns: linear momentum divided by mass, at unit speed of one joint."""
+    """Jacobian of the centre of mass: column i is momentum / mass at unit speed of joint i."""
     units = np.eye(robot.n, dtype=int)
     columns = [momentum(robot, q, unit)[3:] / sum(robot.m) for unit in units]
     return np.array(columns, dtype=object).T

@@ -15,12 +15,12 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 @by_definition("energy", "velocities")
 def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
-    """Kinetic and potential energy; the potential is zero with all mass at the base's origin.
+    """Kinetic energy T and potential energy U; a mass at the base's origin has U = 0.
 
         T = ½ Σ vᵢ · (mᵢ vᵢ + 2 ωᵢ × cᵢ) + ωᵢ · Jᵢ ωᵢ + (rotor inertia) q̇ᵢ²
         U = - g · Σ (first moment of each body in the base's frame)
 
-    with ω of each body and v of its origin by `velocities`.
+    where `velocities` computes ω of each body and v of its origin.
     """
     X = robot.displacements(q)
     w, v = velocities(robot, X, qd)
@@ -38,9 +38,9 @@ def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
 def velocities(
     robot: RobotModel, X: list[Displacement], qd: Vector
 ) -> tuple[list[Vector], list[Vector]]:
-    """ω of each body and v of its origin, in body axes; the last entry, of the base, is zero.
+    """Return ω of each body and v of its origin, in body axes; the last entries, the base's, are 0.
 
-    With the joint's unit twist (w, v) and translation h, and its mount's origin r in the parent:
+    With the joint's unit twist (w, v), its translation h, and the mount's origin r in the parent:
 
         ωᵢ = ωₚ + w q̇ᵢ
         vᵢ = vₚ + ωₚ × r + ωᵢ × h z + v q̇ᵢ
@@ -59,11 +59,11 @@ def velocities(
 def composite_moments(
     robot: RobotModel, X: list[Displacement], m: Sequence[Scalar], c: Sequence[Vector]
 ) -> tuple[list[Scalar], list[Vector]]:
-    """Mass and first moment of each body with all it carries, from those of each body alone.
+    """Return mass m̂ and first moment ĉ of each body together with all bodies it carries.
 
         m̂ₚ += m̂ᵢ,   ĉₚ += ᵖRᵢ ĉᵢ + m̂ᵢ r
 
-    in body axes, about the body's origin. The last entries, of the base, are of the whole robot.
+    in body axes, about the body's origin. The last entries, the base's, are for the whole robot.
     """
     m_hat, c_hat = with_base(m), with_base(c)
     for i, p in robot.tips_to_base():
@@ -73,7 +73,7 @@ def composite_moments(
 
 
 def mass_fractions(robot: RobotModel) -> tuple[list[Scalar], list[Vector]]:
-    """Mass and first moment of each body, divided by the total mass."""
+    """Return mass and first moment of each body, divided by the total mass."""
     total = sum(robot.m)
     return [m / total for m in robot.m], [c / total for c in robot.c]
 
@@ -92,25 +92,24 @@ def energy_regressor(
     parameters: Parameters = "minimal",
     rotors: bool = False,
 ) -> Matrix:
-    """Y(q, q̇), of two rows, with (T, U) = Y φ: column k has the energies for a unit parameter φₖ.
+    """Energy regressor Y(q, q̇) with (T, U) = Y φ: column k has the energies for a unit φₖ.
 
     A body of mass m, first moment c and inertia J on frame i, with the frame's origin at o and the
     origin of the file's base at o₀, has
 
         T = ½ m v · v + c · (v × ω) + ½ ω · J ω,   U = -m g · (o - o₀) - c · g
 
-    with g in frame i in the last product. A unit rotor inertia has T = ½ q̇ᵢ². With the standard
-    parameters, `robot.phi` flattened, Y φ is `energy`.
+    where c · g uses g in frame i. A unit rotor inertia has T = ½ q̇ᵢ². With the standard parameters,
+    `robot.phi` flattened, Y φ is `energy`.
 
-    Minimal parameters φ' = Λ φ also determine T, and U up to a constant: φ and Λ⁻ φ' make the same
-    torques in all states. So they have the same H, the derivative of the torques by q̈, the same
-    T = ½ q̇ᵀ H q̇, and the same torques at rest, the derivative of U by q. This holds for every
-    minimal set.
+    Minimal parameters φ' = Λ φ also determine T, and U up to a constant: φ and Λ⁻ φ' give the same
+    torques in all states, and therefore the same H = ∂τ/∂q̈, the same T = ½ q̇ᵀ H q̇ and the same
+    gravity torques ∂U/∂q. This holds for every minimal set.
 
     The constant is the potential of the mass lumped on the base. A mass on the axis of a revolute
     joint has the same height on the parent as on the body. Lumping over a prismatic joint changes
-    a first moment by m̂ q along the axis, which the column of m̂ restores. kx and ky that are left
-    out if δ = 0 (`closed_form`) stay at a constant height, as gravity is along z.
+    a first moment by m̂ q along the axis; the column of m̂ restores this change. If δ = 0
+    (`closed_form`), gravity is along z, so the omitted kx and ky have a constant potential.
     """
     return energies_of(robot, q, qd, full_sets(robot, parameters, PARAMETERS, rotors), rotors)
 
@@ -119,7 +118,7 @@ def energy_regressor(
 def energies_of(
     robot: RobotModel, q: Vector, qd: Vector, sets: list[list[Scalar]], rotors: bool
 ) -> Matrix:
-    """The energies T and U for each set of standard parameters in `sets`, as columns."""
+    """Return T and U as two rows, with one column per set of standard parameters in `sets`."""
     X = robot.displacements(q)
     w, v = velocities(robot, X, qd)
     g, height = weights(robot, X)
@@ -139,7 +138,7 @@ def energies_of(
 
 
 def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], list[Scalar]]:
-    """g in each frame, and g · (o - o₀) from the file's base origin o₀ to the frame's origin o."""
+    """Return g in each frame, and g · (o - o₀) from the base's origin o₀ to the frame's origin o."""
     origin = robot.frames[robot.base_link].pose.r
     g: list[Vector] = [ZERO] * robot.n + [robot.g]
     height: list[Scalar] = [0] * robot.n + [-robot.g @ origin]
@@ -151,7 +150,7 @@ def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], lis
 
 @by_definition("centre_of_mass", "composites")
 def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
-    """The first moment of all bodies divided by their mass, from the origin of the file's base."""
+    """Centre of mass of all bodies, in the file's base."""
     _, c_hat = composite_moments(robot, robot.displacements(q), *mass_fractions(robot))
     base = robot.frames[robot.base_link].pose
     return base.R.T @ (c_hat[BASE] - base.r)
@@ -159,10 +158,10 @@ def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
 
 @by_definition("centre_of_mass_jacobian", "composites")
 def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
-    """The velocity of the centre of mass per unit speed of each joint, in the file's base.
+    """Jacobian of the centre of mass, in the axes of the file's base.
 
-    A joint of twist (w, v) moves a composite body; m̂ and ĉ are the body's mass and first moment,
-    divided by the total mass. With the body's axes R in the base, the column is R (w × ĉ + m̂ v).
+    A joint with twist (w, v) has the column R (w × ĉ + m̂ v), with the axes R of its body in the
+    base, and mass m̂ and first moment ĉ of the composite body, divided by the total mass.
     """
     X = robot.displacements(q)
     m_hat, c_hat = composite_moments(robot, X, *mass_fractions(robot))
@@ -179,11 +178,11 @@ def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
 def momentum(robot: RobotModel, q: Vector, qd: Vector) -> Vector:
     """Angular momentum about the origin of the file's base and linear momentum, in base axes.
 
-    A body that rotates with ω and whose origin moves with v has, about its origin,
+    A body with angular velocity ω and velocity v of its origin has, about this origin,
 
         l = J ω + c × v,   p = m v + ω × c
 
-    which are transformed to the base like a moment and a force. Rotors are left out.
+    The pair (l, p) is transformed to the base like a moment and a force. Rotors are left out.
     """
     X = robot.displacements(q)
     w, v = velocities(robot, X, qd)

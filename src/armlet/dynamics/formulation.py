@@ -1,4 +1,4 @@
-"""The class `Formulation`, and the decorator `describe` that attaches it to a function."""
+"""`Formulation`, and the decorator `describe` that attaches a `Formulation` to a function."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Formulation:
-    """A way to compute a quantity."""
+    """A method to compute a quantity, with its source and the robots it holds for."""
 
     quantity: str
     name: str
@@ -27,30 +27,30 @@ class Formulation:
     source: str
     """Author, year, and equation or algorithm numbers."""
     growth: str
-    """The order of its operations in the number of joints: n, n^2, …"""
+    """Growth of the operation count with the number of joints: n, n^2, …"""
     joints: str = "RP"
-    """The letters of the joint types that it holds for: R (revolute) and P (prismatic)."""
+    """Letters of the supported joint types: R (revolute) and P (prismatic)."""
     walks_twists: bool = False
-    """Whether it iterates over the twists of each joint, so that it also holds for every other
-    joint type whose twists are about and along z."""
+    """Whether the function iterates over the twists of each joint: it then holds for all joint
+    types whose twists are about and along z."""
     topology: str = "tree"
-    """Whether it holds for trees or for serial arms only."""
+    """Whether trees are supported ("tree") or serial arms only ("serial")."""
     minimal: bool = True
-    """Whether it holds for lumped inertias: then it never divides by masses, which may be zero."""
+    """Whether lumped inertias are supported: no division by masses, which may be zero."""
     traced: bool = False
-    """Whether it needs traced scalars, because it differentiates their operations."""
+    """Whether the function needs traced scalars, because it differentiates their operations."""
     starting_from: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """The rest of the computation as a function, by the name of the intermediate result at which it
-    starts, as some published counts do. It holds for robots without rotor inertia."""
+    """Intermediate result -> function that takes or also returns this result, whose operations
+    some published counts leave out. The functions hold for robots without rotor inertia."""
     contends: bool = False
-    """Whether the search for the cheapest program considers it: true if it has the lowest count on
-    some arm (see `benchmarks/search.py`) and holds for all values of the constants."""
+    """Whether the search for the cheapest program considers the formulation: it has the lowest
+    count on some arm (see `benchmarks/search.py`) and holds for all values of the constants."""
     coupled: bool = False
-    """Whether it holds for robots with coupled joints, by itself or by projection."""
+    """Whether coupled joints are supported, by the function itself or by projection."""
 
     @property
     def is_built_in(self) -> bool:
-        """Whether it comes with armlet: the search for the cheapest program considers no others."""
+        """Whether armlet ships the formulation; the search considers only shipped formulations."""
         return self.function.__module__.partition(".")[0] == "armlet"
 
     def check(self, robot: RobotModel) -> None:
@@ -73,7 +73,7 @@ class Formulation:
 
 
 class Declared(TypedDict, total=False):
-    """What a formulation holds for, as in `Formulation`."""
+    """Optional fields of `Formulation`, as keyword arguments of `describe`."""
 
     joints: str
     walks_twists: bool
@@ -94,10 +94,10 @@ def describe(
     own_rotors: bool = False,
     **declared: Unpack[Declared],
 ) -> Callable[[Function], Function]:
-    """A decorator that attaches a `Formulation`, the description of a formulation, to a function.
+    """Decorate a function and attach a `Formulation` to it, which `entry_of` returns.
 
     The arguments are those of `armlet.formulation`. The decorated function computes the whole
-    quantity, rotors and coupled joints included; `entry_of` returns its description.
+    quantity, rotors and coupled joints included.
     """
     one_of(quantity, "quantity", QUANTITIES)
 
@@ -115,7 +115,7 @@ def describe(
 
 
 def entry_of(function: Callable[..., Any]) -> Formulation:
-    """The `Formulation` that `describe` attached to a function."""
+    """Return the `Formulation` that `describe` attached to a function."""
     entry: Formulation = vars(function)["entry"]
     return entry
 
@@ -123,16 +123,16 @@ def entry_of(function: Callable[..., Any]) -> Formulation:
 def by_definition(
     quantity: str, name: str, *, contends: bool = False
 ) -> Callable[[Function], Function]:
-    """A decorator for a formulation by the definition of its quantity, for all joint types."""
+    """Decorate a formulation by the definition of its quantity, for all joint types."""
     return describe(
         quantity, source="by definition", name=name, walks_twists=True, contends=contends
     )
 
 
 def with_rotors(quantity: str, function: Function) -> Function:
-    """Add rotor inertia to the result of a function, if the quantity depends on rotor inertia.
+    """Extend a function to add rotor inertia to its result, if the quantity depends on it.
 
-    The function itself gets a robot without rotor inertia, which is thus added only once.
+    `function` itself gets a robot without rotor inertia, so that rotor inertia is added only once.
     """
     if quantity not in ROTORS:
         return function
@@ -154,4 +154,4 @@ ROTORS: dict[str, Callable[..., Any]] = {
     "inertia_matrix": lambda rotors, H, *_: H + np.diag(rotors),
     "linearization": lambda rotors, H_V_P, *_: (H_V_P[0] + np.diag(rotors), *H_V_P[1:]),
 }
-"""How to add rotor inertia, by quantity; other quantities call these or do not depend on it."""
+"""Quantity -> function that adds rotor inertia; other quantities call these or need no rotors."""

@@ -1,4 +1,4 @@
-"""Functional mock-up units (FMI 2 and 3): functions of a robot, or the arm itself, as blocks."""
+"""Functional mock-up units (FMI 2 and 3): blocks that simulate an arm or compute quantities."""
 
 from armlet.fmu.archive import check_replaceable, compiler, to_fmu, unit_files, write_unit
 from armlet.fmu.block import Block, function_block, plant_block

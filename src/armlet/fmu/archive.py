@@ -1,4 +1,4 @@
-"""Functional mock-up units as files: sources, a description and, with a compiler, a library."""
+"""Write functional mock-up units: C sources, a description and, with a compiler, a library."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FMI2_PLATFORMS = {
     "x86_64-darwin": "darwin64",
     "x86_64-windows": "win64",
 }
-"""The FMI 2 names of platforms by their FMI 3 names, where the two differ."""
+"""FMI 3 name of a platform -> FMI 2 name, where the two names differ."""
 
 
 def to_fmu(
@@ -56,34 +56,34 @@ def to_fmu(
 ) -> str:
     """Write a functional mock-up unit, for Simulink, Modelica and other programs.
 
-    The unit is for co-simulation and written in C. Without `of` it is the arm itself: torques
-    are its input, positions and velocities its outputs. With `of` its outputs are functions of its
-    inputs, computed whenever they are read.
+    The unit is for co-simulation and written in C. Without `of`, the unit simulates the arm: inputs
+    are joint torques, outputs are joint positions, joint velocities and the pose of the tool frame,
+    if any. With `of`, the outputs are functions of the inputs, computed whenever outputs are read.
 
     Parameters
     ----------
     robot : Robot or Plant
-        The arm itself has friction and no stops, unless a `Plant` says otherwise.
+        A simulated arm has friction and no stops; a `Plant` has options for both.
     path : str or Path
-        The file to write; other programs expect it to end in .fmu.
+        The file to write. Other programs expect the ending .fmu.
     of : str, sequence of str, Function or Program, optional
-        One or several quantities, an `armlet.function`, or what `armlet.trace` returns. An argument
-        t is the time; constants that are arguments become parameters.
+        One or several quantities, an `armlet.function`, or a program from `armlet.trace`. An
+        argument t becomes the time; constants that are arguments become parameters.
     fmi : {3, 2}
-        The version of FMI. In FMI 3 an array is one variable, in FMI 2 each entry is one.
+        The version of FMI. An array is one variable in FMI 3, and one variable per entry in FMI 2.
     q0, qd0 : array_like of shape (n,), optional
-        The defaults of the parameters q0 and qd0, at which the arm itself starts. By default it
-        starts at rest, at zero or at the limit nearest to zero.
+        Defaults of the parameters q0 and qd0, the initial state of a simulated arm. If omitted, the
+        arm starts at rest, with each joint at zero or at the limit nearest to zero.
     step : float
-        The default of the parameter `step`: the longest step, in s, by which the arm itself is
-        integrated. The integrator is `rosenbrock2` of `armlet.INTEGRATORS` where friction or stops
-        act, and `rk4` otherwise.
+        Default of the parameter `step`: the longest integration step, in s, of a simulated arm.
+        The integrator is `rosenbrock2` of `armlet.INTEGRATORS` if friction or stops act, and `rk4`
+        otherwise.
 
     Returns
     -------
     str
-        The platform that the file has a library for, such as "x86_64-linux". Empty if there is
-        no C compiler: then the file has sources alone, which the importing program compiles.
+        The platform of the compiled library in the file, such as "x86_64-linux". Empty if there is
+        no C compiler: then the file has only sources, which the importing program compiles.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def to_fmu(
 
 
 def write_unit(path: Path, block: Block, fmi: int = 3, fused: bool | None = None) -> str:
-    """Write a block as a unit; return the platform of its library, empty if it has none."""
+    """Write a block as a unit; return the platform of its library, or "" without a library."""
     validation.one_of(fmi, "fmi", (2, 3))
     texts = unit_files(block, fmi, fused)
     target, library = _library(block, texts, fmi)
@@ -114,16 +114,16 @@ def write_unit(path: Path, block: Block, fmi: int = 3, fused: bool | None = None
 
 
 def check_replaceable(path: Path) -> None:
-    """Raise if a path cannot be written to, or if it is a file that armlet did not write."""
+    """Raise if a file cannot be written, or if an existing file was not written by armlet."""
     check_writable(path)
     if path.is_file() and MARK.encode() not in path.read_bytes()[-100:]:
         raise unwritable(path, "it was not written by armlet: choose another name, or move it")
 
 
 def unit_files(block: Block, fmi: int = 3, fused: bool | None = None) -> dict[str, str]:
-    """The texts of a unit by file name; equal blocks have equal texts.
+    """Return file name -> text of a unit; equal blocks have equal texts.
 
-    The token of a unit is a digest of everything else in its texts.
+    The token that identifies the unit is a digest of all other text.
     """
     digest = hashlib.sha256(repr(_texts(block, fmi, fused, "")).encode()).hexdigest()
     return _texts(block, fmi, fused, f"{{{UUID(digest[:32])}}}")
@@ -152,7 +152,7 @@ def _template(name: str) -> str:
 
 
 def _template_values(block: Block, token: str) -> dict[str, str]:
-    """The values of the words in the templates model.h and model.c."""
+    """Return template word -> text, for model.h and model.c."""
     names = [x.name for x in block.variables]
     field = dict(zip(names, unique_identifiers(names), strict=True))
     calls = [
@@ -191,7 +191,7 @@ def _start(field: str, x: Variable) -> str:
 
 
 def this_platform() -> str:
-    """The platform of this machine, as FMI 3 names it."""
+    """Return the FMI 3 name of this machine's platform, such as "x86_64-linux"."""
     machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(
         platform.machine().lower(), platform.machine().lower()
     )
@@ -199,14 +199,14 @@ def this_platform() -> str:
 
 
 def compiler() -> list[str]:
-    """The command of a C compiler: $CC if it is set, else one on the path, or an empty list."""
+    """Return the command of a C compiler: $CC if set, else a compiler on the path, else []."""
     if "CC" in os.environ:
         return shlex.split(os.environ["CC"])
     return next(([name] for name in COMPILERS if shutil.which(name)), [])
 
 
 def _library(block: Block, content: Mapping[str, str], fmi: int) -> tuple[str, dict[str, bytes]]:
-    """Compile the sources; return platform and library by file name, empty without a compiler."""
+    """Compile the sources; return the platform and {file name: library}, or "" and {}."""
     command, here = compiler(), this_platform()
     ending = ENDINGS.get(here.rpartition("-")[2])
     if not command or ending is None:
@@ -240,7 +240,7 @@ def _run(command: Sequence[str], folder: str) -> None:
 
 
 def _archive(content: Mapping[str, bytes]) -> bytes:
-    """The files as a ZIP archive, which does not depend on the time of writing."""
+    """Return the files as a ZIP archive, which does not depend on the time of writing."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.comment = mark().encode()

@@ -1,4 +1,4 @@
-"""The content of a functional mock-up unit: its variables, and the functions that compute them."""
+"""Content of functional mock-up units: variables, and functions that compute the outputs."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ IN_WORDS = {
     "rk4": "Runge and Kutta's method of fourth order",
     "rosenbrock2": "the method ROS2, implicit in friction and stops",
 }
-"""The integrators of simulated arms in words; each also names its C file in `sources`."""
+"""Integrator of a simulated arm -> description. C files in `sources` have the same names."""
 TIME = "time"
-"""The name of the time in FMI, which replaces an argument named t."""
+"""Name of the time variable in FMI, used for an argument named t."""
 UNITS = {
     "s": {"s": 1},
     "rad": {"rad": 1},
@@ -49,15 +49,14 @@ UNITS = {
     "kg.m/s": {"kg": 1, "m": 1, "s": -1},
     "kg.m2/s": {"kg": 1, "m": 2, "s": -1},
 }
-"""The units by name, as powers of SI units."""
+"""Name of a unit -> powers of SI units."""
 OF_JOINTS = {
     "q": ("Joint positions.", "rad", "m"),
     "qd": ("Joint velocities.", "rad/s", "m/s"),
     "qdd": ("Joint accelerations.", "rad/s2", "m/s2"),
     "tau": ("Joint torques, forces at prismatic joints.", "N.m", "N"),
 }
-"""Vectors with an entry for each joint: what they are, and their units at revolute and prismatic
-joints."""
+"""Vector of joint values -> description, unit at revolute joints, unit at prismatic joints."""
 ALIKE = {
     "inverse_dynamics": "tau",
     "bias": "tau",
@@ -67,7 +66,7 @@ ALIKE = {
     "q0": "q",
     "qd0": "qd",
 }
-"""Vectors with the description, units and limits of another vector."""
+"""Vector of joint values -> vector in `OF_JOINTS` with the same description, units and limits."""
 OTHERS = {
     TIME: ("s",),
     "step": ("s",),
@@ -80,7 +79,7 @@ OTHERS = {
     "energy_kinetic": ("J",),
     "energy_potential": ("J",),
 }
-"""The units of the entries of other variables; variables that are not listed have no units."""
+"""Units of the entries of further variables. Variables that are not listed have no units."""
 Entry = tuple[str, int]
 """The name of a variable, and the index of one of its entries."""
 
@@ -92,8 +91,8 @@ Entry = tuple[str, int]
 class Variable:
     """A variable: a number or an array of numbers, with the properties of every entry.
 
-    Variables that can be set have start values. The entries of an output depend on other entries:
-    `depends` holds while steps are made, `depends_at_start` before the first step.
+    Variables that can be set have start values. For every entry of an output, `depends` has the
+    entries of other variables on which it depends; `depends_at_start`, those before the first step.
     """
 
     name: str
@@ -127,7 +126,7 @@ def variable(
     depends: tuple[frozenset[Entry], ...] = (),
     depends_at_start: tuple[frozenset[Entry], ...] | None = None,
 ) -> Variable:
-    """A variable whose units, limits and start values follow from its name and the robot."""
+    """Return a variable; units, limits and start values follow from the name and the robot."""
     label = ALIKE.get(name, name)
     units = OTHERS.get(name, ())
     labels: tuple[str, ...] = ()
@@ -148,7 +147,7 @@ def variable(
 
 
 def _limits(robot: RobotModel, label: str) -> tuple[tuple[float, float], ...]:
-    """The limits of positions, velocities or torques; empty if no joint has a limit."""
+    """Return the (lower, upper) limits of each joint for q, qd or tau; empty if there are none."""
     joints = [joint.limits for joint in robot.coordinates]
     limits_of = {
         "q": tuple((x.lower, x.upper) for x in joints),
@@ -160,7 +159,7 @@ def _limits(robot: RobotModel, label: str) -> tuple[tuple[float, float], ...]:
 
 
 def dependencies(program: Program) -> list[list[frozenset[Entry]]]:
-    """For each result, the entries of arguments that each of its entries depends on."""
+    """Return, for each entry of each result, the argument entries on which it depends."""
     nothing: frozenset[Entry] = frozenset()
 
     def meaning(op: str, *operands: object) -> frozenset[Entry]:
@@ -182,7 +181,7 @@ def dependencies(program: Program) -> list[list[frozenset[Entry]]]:
 
 
 class Call(NamedTuple):
-    """A function that computes outputs, and the variables that it reads and writes."""
+    """A function that computes outputs, with the variables that the function reads and writes."""
 
     function: Function
     reads: tuple[str, ...]
@@ -191,19 +190,19 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """A unit without its files: variables, and the functions that compute them."""
+    """Content of a unit: variables, and the functions that compute outputs or steps."""
 
     robot: RobotModel
     name: str
-    """The identifier by which other programs know the unit."""
+    """The model identifier of the unit in FMI."""
     about: str
     variables: tuple[Variable, ...]
     calls: tuple[Call, ...]
     """The functions that compute the outputs."""
     integrator: str = ""
-    """The name of the integrator of a simulated arm; empty for other units."""
+    """The integrator of a simulated arm, such as "rk4"; empty for other units."""
     step: Function | None = None
-    """The function that simulates an arm: accelerations at q, qd and tau, or a step of length h."""
+    """The function that the integrator calls: accelerations for "rk4", otherwise a whole step."""
 
     @property
     def functions(self) -> list[Function]:
@@ -216,10 +215,10 @@ class Block:
 
 
 def function_block(robot: RobotModel, functions: Sequence[Function]) -> Block:
-    """A block whose outputs are functions of its inputs, computed whenever they are read.
+    """Return a block whose outputs are functions of inputs, computed whenever they are read.
 
-    Arguments of the same name are one input. Constants that are arguments become parameters that
-    start at the values of the robot; an argument t is the time.
+    Arguments of the same name are one input. Constants that are arguments become parameters, with
+    the robot's values as start values. An argument t becomes the time.
     """
     robot._require_values("a functional mock-up unit")
     inputs: dict[str, Variable] = {}
@@ -252,7 +251,7 @@ def function_block(robot: RobotModel, functions: Sequence[Function]) -> Block:
 def functions_of(
     robot: RobotModel, of: str | Sequence[str] | functions.Function | Program
 ) -> list[Function]:
-    """The functions to put into a block: one for all quantities named in `of`, or for a program."""
+    """Return a list with one function, for all quantities in `of` or for the program `of`."""
     if isinstance(of, functions.Function):
         about = (of.__doc__ or f"{of.__name__}.").strip().partition("\n")[0]
         return [Function(of.program, about, "")]
@@ -270,7 +269,6 @@ def functions_of(
 
 
 def _labels(program: Program) -> tuple[str, ...]:
-    """The names of the results of a program."""
     if program.names is not None:
         return program.names
     if program.single:
@@ -281,7 +279,7 @@ def _labels(program: Program) -> tuple[str, ...]:
 
 
 def _input(robot: RobotModel, x: Input) -> Variable:
-    """The variable of an argument: a parameter if its rate is "once", the time, or an input."""
+    """Return the variable of an argument: the time, a parameter (rate "once"), or an input."""
     if x.name == "t" and x.shape == ():
         return _time(robot)
     if x.name == TIME:
@@ -303,7 +301,7 @@ def _of_time(name: str) -> str:
 
 
 def _add(variables: dict[str, Variable], new: Variable, shared: bool = False) -> None:
-    """Add a variable; if it is `shared`, an equal variable may be there already."""
+    """Add a variable; raise if its name is taken, except by an equal variable if `shared`."""
     if not new.size:
         raise CompileError(f"{new.name} has no entries: expected one at least")
     if not (new.name.isascii() and new.name.isidentifier()):
@@ -323,9 +321,9 @@ def plant_block(
     qd0: ArrayLike | None = None,
     step: float = 1e-3,
 ) -> Block:
-    """A block that simulates the arm under torques.
+    """Return a block that simulates the arm under joint torques.
 
-    The integrator is `rosenbrock2` where friction or stops act, and `rk4` otherwise.
+    The integrator is `rosenbrock2` if friction or stops act, and `rk4` otherwise.
     """
     plant = single_plant(robot)
     robot = plant.robot
@@ -368,7 +366,7 @@ def plant_block(
 
 
 def _step_function(arm: Arm, integrator: str) -> Function:
-    """The function that the C code of an integrator calls."""
+    """Return the function that the C code of the integrator calls."""
 
     def acceleration(_graph: Any, *arrays: Any) -> Any:
         q, qd, tau = map(as_traced, arrays)
@@ -393,7 +391,7 @@ def _state(
     read: Callable[[int], Sequence[Entry]],
     about: str = "",
 ) -> Variable:
-    """An output that does not depend on inputs directly; at the start it depends on parameters."""
+    """Return an output that depends on parameters at the start, and on no input directly."""
     size = prod(shape)
     at_start = tuple(frozenset(read(k)) for k in range(size))
     nothing = (frozenset[Entry](),) * size

@@ -1,4 +1,4 @@
-"""The XML files of a unit: modelDescription.xml of FMI 2 and 3, buildDescription.xml of FMI 3."""
+"""XML files of a unit: modelDescription.xml for FMI 2 and 3, buildDescription.xml for FMI 3."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -16,11 +16,11 @@ CAUSALITY = {
     "tunable": ("parameter", "tunable"),
     "output": ("output", "continuous"),
 }
-"""Causality and variability of each kind of variable."""
+"""Kind of variable -> causality and variability in FMI."""
 
 
 def model_description(block: Block, fmi: int, token: str, sources: Sequence[str]) -> str:
-    """The text of modelDescription.xml."""
+    """Return the text of modelDescription.xml."""
     root = ET.Element(
         "fmiModelDescription",
         {
@@ -62,7 +62,7 @@ def model_description(block: Block, fmi: int, token: str, sources: Sequence[str]
 
 
 def build_description(block: Block, sources: Sequence[str]) -> str:
-    """The text of buildDescription.xml, which FMI 3 puts beside the sources."""
+    """Return the text of buildDescription.xml, which lists the sources of a unit for FMI 3."""
     root = ET.Element("fmiBuildDescription", fmiVersion="3.0")
     build = ET.SubElement(root, "BuildConfiguration", modelIdentifier=block.name)
     files = ET.SubElement(build, "SourceFileSet", language="C99")
@@ -75,7 +75,7 @@ def build_description(block: Block, sources: Sequence[str]) -> str:
 
 
 def _fmi3(block: Block, variables: ET.Element, structure: ET.Element) -> None:
-    """Add one element per variable; value references number them from 0."""
+    """Add one XML element per variable; value references are numbers of variables, from 0."""
     number = {x.name: k for k, x in enumerate(block.variables)}
     for x in block.variables:
         causality, variability = CAUSALITY[x.kind]
@@ -102,7 +102,7 @@ def _fmi3(block: Block, variables: ET.Element, structure: ET.Element) -> None:
 
 
 def _with_entries(x: Variable) -> str:
-    """The description of a variable, with labels of its entries, and their units if they differ."""
+    """Return a variable's description, with labels of entries, and units if the units differ."""
     words = list(x.labels or (x.units if len(set(x.units)) > 1 else ()))
     if x.labels and len(set(x.units)) > 1:
         words = [f"{label} ({unit})" for label, unit in zip(x.labels, x.units, strict=True)]
@@ -113,7 +113,7 @@ def _with_entries(x: Variable) -> str:
 
 
 def _fmi2(block: Block, variables: ET.Element, structure: ET.Element) -> None:
-    """Add one element per entry; value references number them from 0, indices from 1."""
+    """Add one XML element per entry; value references number entries from 0, indices from 1."""
     index: dict[Entry, int] = {}
     for x in block.variables:
         causality, variability = CAUSALITY[x.kind]
@@ -142,7 +142,7 @@ def _fmi2(block: Block, variables: ET.Element, structure: ET.Element) -> None:
 
 
 def _suffixes(x: Variable) -> list[str]:
-    """The suffixes of the names of entries, such as [1,2] for the second entry of the first row."""
+    """Return the suffixes of entry names, such as [1,2] for the second entry of the first row."""
     if not x.shape:
         return [""]
     places = product(*(range(1, length + 1) for length in x.shape))
@@ -155,7 +155,7 @@ def _suffixes(x: Variable) -> list[str]:
 def _unknowns(
     block: Block, names: tuple[str, str]
 ) -> Iterator[tuple[str, Variable, list[list[Entry]]]]:
-    """Yield each output with its dependencies: all outputs during steps, then all at the start."""
+    """Yield (name, output, dependencies): all outputs during steps, then all at the start."""
     inputs = {x.name for x in block.variables if x.kind in ("independent", "input")}
     outputs = [x for x in block.variables if x.kind == "output"]
     for x in outputs:

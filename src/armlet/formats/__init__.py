@@ -1,1 +1,1 @@
-"""Robots from files and tables, and back."""
+"""Read robots from files, tables and other packages, and write robot files."""

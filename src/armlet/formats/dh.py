@@ -1,4 +1,4 @@
-"""Serial arms from tables of Denavit-Hartenberg parameters, as numbers or as symbols."""
+"""Serial arms from Denavit-Hartenberg tables of numbers or symbols."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,10 +24,10 @@ from armlet.scalar import Scalar, Symbol, Vector, is_zero
 EARTH = (0.0, 0.0, -9.81)
 JOINT_LETTERS = {"R": "revolute", "P": "prismatic"}
 FROM_USER = 3
-"""The `stacklevel` with which warnings in `from_dh` show the user's call of `Robot.from_dh`."""
+"""The `stacklevel` at which warnings of `from_dh` point to the user's call of `Robot.from_dh`."""
 NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
 NUMBERS = {"pi", "inf", "infinity", "nan"}
-"""Words that mean a number, and so cannot name a constant."""
+"""Words that mean a number, and so cannot be the name of a constant."""
 OWN = re.compile(
     rf"(gamma|alpha|beta|theta|[abd]|{'|'.join(PHI + Drive._fields + Spring._fields)})\d+|g[xyz]"
 )
@@ -43,7 +43,7 @@ def from_dh(
     inertia: Sequence[Any] | None = None,
     name: str = "arm",
 ) -> RobotModel:
-    """A serial arm from DH parameters; `armlet.Robot.from_dh` documents the arguments."""
+    """Return a serial arm from DH parameters; `armlet.Robot.from_dh` documents the arguments."""
     check_convention(convention, "from_dh")
     if not isinstance(name, str) or not name:
         raise ModelError(f"name is {quote(name)}: expected a string, not an empty one")
@@ -99,7 +99,7 @@ def _link(name: str, body: Any, subject: str) -> Link:
 
 
 def real_numbers(values: Any, shape: int | tuple[int, ...], subject: str, wanted: str) -> Vector:
-    """The values as floats in `shape`; refuse strings, which NumPy would parse."""
+    """Return the values as floats in `shape`; refuse strings, which NumPy would parse."""
     try:
         numbers = np.array(values)
         if numbers.dtype.kind in "SUc":
@@ -114,7 +114,7 @@ def gravity_vector(gravity: Sequence[float | str]) -> Vector:
 
 
 def dh_row(row: Any, subject: str) -> Vector:
-    """The four numbers of a row (alpha, a, d, theta), in radians and metres."""
+    """Check and return the numbers (alpha, a, d, theta) of a row, in radians and metres."""
     values = real_numbers(row, 4, subject, "four numbers alpha, a, d, theta")
     if not np.isfinite(values).all():
         raise ModelError(f"{subject} is {values.tolist()}: expected finite numbers")
@@ -123,7 +123,7 @@ def dh_row(row: Any, subject: str) -> Vector:
 
 
 def check_angles(angles: Mapping[str, Scalar], subject: str) -> None:
-    """Refuse angles above a turn, which may be degrees by mistake; symbols are not checked."""
+    """Refuse angles above one turn, which may be degrees by mistake; symbols are not checked."""
     for name, angle in angles.items():
         if not isinstance(angle, str) and abs(angle) > 2 * pi + 1e-9:
             raise ModelError(
@@ -144,7 +144,7 @@ def check_convention(convention: str, subject: str) -> None:
 def dh_connection(
     row: Sequence[float], convention: str, kind: str, name: str, parent: str, child: str
 ) -> Connection:
-    """The joint of a DH row; q is added to theta (revolute) or to d (prismatic).
+    """Return the joint of a DH row; q is added to theta (revolute) or to d (prismatic).
 
     In the modified convention the child's pose is Rx(alpha) Tx(a) Rz(theta) Tz(d), and the joint
     axis is the child's z axis. In the standard convention the pose is Rz(theta) Tz(d) Tx(a)
@@ -161,7 +161,7 @@ def dh_connection(
 
 
 def has_symbols(values: Any) -> bool:
-    """Whether nested sequences contain the name of a constant."""
+    """Return whether nested sequences contain the name of a constant."""
     if isinstance(values, str):
         return NAME.fullmatch(values) is not None and values.lower() not in NUMBERS
     plain = values.tolist() if isinstance(values, np.ndarray) else values
@@ -178,9 +178,9 @@ def symbolic_arm(
     names: tuple[str, Sequence[str], Sequence[str]] | None = None,
     labels: Sequence[str] = (),
 ) -> RobotModel:
-    """The serial arm of a modified DH table that contains names of constants.
+    """Return the serial arm of a modified DH table that contains names of constants.
 
-    `names` has the names of the base, of the joints and of their links; `labels` is for messages.
+    `names` is (base name, joint names, link names); `labels` are the names of rows in messages.
     """
     if convention != "modified":
         raise ModelError(
@@ -233,7 +233,7 @@ def _row(row: Any, subject: str) -> DHRow:
 
 
 def _parameters(body: Any, label: str) -> list[Scalar]:
-    """The ten parameters of a body, given as such or by mass, centre of mass and inertia."""
+    """Return the ten inertial parameters of `body`, which is (mass, com, inertia) or the ten."""
     subject = f"the inertia of {label}"
     if len(body) == 10:
         return _scalars(body, 10, subject, f"ten numbers or names, {' '.join(PHI)}")
@@ -273,7 +273,7 @@ def _scalars(values: Any, n: int, subject: str, wanted: str) -> list[Scalar]:
 
 
 def general_arm(joints: str) -> RobotModel:
-    """The general serial arm, for which papers count operations; its constants are symbols."""
+    """Return the general serial arm of symbolic constants, for which papers count operations."""
     if not re.fullmatch("[RP]+", str(joints)):
         raise ModelError(f"joints is {quote(joints)}: expected letters R and P, such as 'RRPRRR'")
     numbered = [(i + 1, letter) for i, letter in enumerate(joints)]

@@ -1,4 +1,4 @@
-"""Reading of a robot's files, from allowed folders only."""
+"""Read the files of a robot, from allowed folders only."""
 
 import os
 import re
@@ -14,21 +14,21 @@ from armlet.description import Description
 from armlet.errors import ModelError, clip, listing, quote
 
 MAX_BYTES = 32 * 2**20
-"""The most bytes of a file, and the most characters of an expanded xacro file."""
+"""Maximum size of a model file (bytes) and of an expanded xacro file (characters)."""
 SCHEME = re.compile("([A-Za-z][A-Za-z0-9+.-]+)://+(.*)", re.DOTALL)
-"""A scheme such as package:// and what follows it."""
+"""Matches a URI: the scheme, such as package, and the text after ://."""
 MARKS = {"package": "package.xml", "model": "model.config"}
-"""The file that marks the folder of a package, by the scheme of URIs (package://, model://)."""
+"""URI scheme (package://, model://) -> the file that marks the folder of a package."""
 NAME = re.compile(rb"<name>([^<]*)</name>")
 MAX_MESH_BYTES = 64 * 2**20
 MAX_ALL_MESHES = 512 * 2**20
 MAX_FOLDERS = 20_000
-"""The most folders, below those named by the user, that are searched for a package."""
+"""The search for a package stops after this number of folders below the user's folders."""
 CURE = "name its folder by folders=[...] (on the command line --folders)"
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file of a model; refuse a file of more than `MAX_BYTES`."""
+    """Return the bytes of a model file; refuse a file of more than `MAX_BYTES`."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -46,11 +46,11 @@ def read_bytes(path: Path) -> bytes:
 
 
 class Folders:
-    """The folders from which the files that a model refers to are read.
+    """Find and read the files that a model names, such as meshes and included models.
 
-    A name is looked up in the model's own folder first, then in the folders named by the user, in
-    their order. The file must lie in one of these folders, or in the ROS package or Gazebo model
-    that contains the model's own folder: paths and links to other places are refused.
+    A file is looked for in the model's own folder first, then in the user's `folders`, in their
+    order. The file must lie in one of these folders, or in the ROS package or Gazebo model that
+    contains the model's own folder: paths and links to other places are refused.
     """
 
     def __init__(self, own: Path, named: Sequence[str | Path] = ()) -> None:
@@ -63,10 +63,10 @@ class Folders:
         self.allowed = [*self.roots, *_package_around(self.own)]
         self.packages: dict[tuple[str, str], Path | None] = {}
         self.left = {"text": MAX_BYTES, "mesh": MAX_ALL_MESHES}
-        """The number of bytes that may still be read, by the kind of file."""
+        """Kind of file -> number of bytes that may still be read."""
 
     def file(self, name: str, where: str) -> Path:
-        """Find the file that a model refers to by `name`; `where` is the line of the reference."""
+        """Return the path of the file `name`; `where` is the line that names the file."""
         if not name or "\0" in name or len(name) > MAX_PATH:
             raise ModelError(
                 f"{where}: the file name is {quote(name)}: expected the path of a file"
@@ -97,7 +97,7 @@ class Folders:
         return file
 
     def read(self, path: Path, kind: str, most: int, subject: str) -> bytes:
-        """Read a file; refuse more than `most` bytes, and more than is left for its kind."""
+        """Read a file of at most `most` bytes, within the remaining budget of its `kind`."""
         most = min(most, self.left[kind])
         try:
             with path.open("rb") as file:
@@ -115,7 +115,7 @@ class Folders:
         return data
 
     def package(self, name: str, where: str, scheme: str = "package") -> Path:
-        """The folder of a ROS package or a Gazebo model, by its name."""
+        """Return the folder of the ROS package or Gazebo model `name`."""
         if (scheme, name) not in self.packages:
             self.packages[scheme, name] = self._package(name, MARKS[scheme])
         if folder := self.packages[scheme, name]:
@@ -126,7 +126,7 @@ class Folders:
         )
 
     def _package(self, name: str, mark: str) -> Path | None:
-        """Find a package in, around or below the allowed folders, or else a folder of its name."""
+        """Search for a package in and around the allowed folders, then below the user's folders."""
         if name in ("", ".", ".."):
             return None
         around = [x for x in self.allowed if name in (x.name, _package_name(x, mark))]
@@ -139,7 +139,7 @@ class Folders:
 
     @cached_property
     def _below(self) -> list[Path]:
-        """All folders below the folders named by the user, the nearest first."""
+        """Return the subfolders of the user's folders, breadth first."""
         folders = self.roots[1:]
         for folder in folders:  # the list grows in the loop
             with suppress(OSError):
@@ -150,7 +150,7 @@ class Folders:
         return folders[len(self.roots) - 1 :]
 
     def _inside(self, name: str, starts: Sequence[Path]) -> list[Path]:
-        """The paths of `name` relative to each of `starts`, if they lie in the allowed folders."""
+        """Return `start / name` for each of `starts`, if the path lies in the allowed folders."""
         paths = (_real(start / name) for start in starts)
         return [x for x in paths if any(x.is_relative_to(root) for root in self.allowed)]
 
@@ -170,7 +170,6 @@ class Folders:
 
 
 def _real(path: Path) -> Path:
-    """The absolute path without links and dots; the file need not exist."""
     return Path(os.path.realpath(path))
 
 
@@ -183,7 +182,7 @@ def _existing_folder(folder: str | Path) -> Path:
 
 
 def _package_around(folder: Path) -> list[Path]:
-    """The nearest folder upwards that is a ROS package or a Gazebo model, if there is one."""
+    """Return a list with the innermost ROS package or Gazebo model around `folder`, or []."""
     for around in (folder, *folder.parents):
         if any(os.path.isfile(around / mark) for mark in MARKS.values()):
             return [around]
@@ -191,7 +190,7 @@ def _package_around(folder: Path) -> list[Path]:
 
 
 def _package_name(folder: Path, mark: str) -> str | None:
-    """The name in package.xml or model.config, or None."""
+    """Return the name in the folder's package.xml or model.config, or None."""
     if not os.path.isfile(folder / mark):
         return None
     match = NAME.search(read_bytes(folder / mark))
@@ -203,7 +202,7 @@ def _shown(folders: Sequence[Path]) -> str:
 
 
 def locate_meshes(description: Description, folders: Folders) -> Description:
-    """Return the description with the path of each mesh that exists in the allowed folders."""
+    """Return the description with `path` set for each mesh that exists in the allowed folders."""
     names = {mesh.file: "" for link in description.links for mesh in link.meshes}
     for name in names:
         with suppress(ModelError):

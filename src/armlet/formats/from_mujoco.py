@@ -1,4 +1,4 @@
-"""Robots from compiled MuJoCo models; the package is not imported."""
+"""Convert compiled MuJoCo models to descriptions, without importing MuJoCo."""
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -20,10 +20,10 @@ from armlet.scalar import Vector
 
 WORLD = "world"
 JOINT_KINDS = ("floating", "ball", "prismatic", "revolute")
-"""The kinds of joint by MuJoCo's numbers; kinds from PRISMATIC on have one coordinate."""
+"""Joint kinds, indexed by `jnt_type`; kinds from `PRISMATIC` on have one coordinate."""
 FREE, PRISMATIC = 0, 2
 TARGETS = ("joint", "joint", "slider-crank", "tendon", "site", "body", "joint")
-"""What an actuator acts on, by MuJoCo's numbers of transmissions."""
+"""Kind of object that an actuator acts on, indexed by `actuator_trntype`."""
 JOINT_EQUALITY, SITE_OBJECT = 2, 6
 SOLIDS = {
     2: ("sphere", (1,)),
@@ -32,12 +32,12 @@ SOLIDS = {
     5: ("cylinder", (1, 2)),
     6: ("box", (2, 2, 2)),
 }
-"""The solids by MuJoCo's numbers: the kind, and the factors from MuJoCo's lengths to `Solid`'s."""
+"""MuJoCo's `geom_type` -> kind of `Solid`, and factors from MuJoCo's sizes to `Solid.size`."""
 SHOWN = range(3)
-"""The groups of geoms that MuJoCo's viewer shows."""
+"""Groups of geoms that MuJoCo's viewer shows."""
 FRICTIONLOSS, SPRING, DAMPER, GRAVITY = 1 << 2, 1 << 5, 1 << 6, 1 << 7
 PASSIVE = SPRING | DAMPER
-"""If both flags are set, MuJoCo has no passive forces at all."""
+"""If both flags are set in `disableflags`, MuJoCo computes no passive forces."""
 SPRINGS, FRICTION, ALONG = "springs of joints", "friction that is not linear, of", "forces along"
 NOT_MODELLED = (
     ("jnt_stiffnesspoly", SPRINGS, "a spring that is not linear", SPRING),
@@ -51,22 +51,22 @@ NOT_MODELLED = (
     ("tendon_dampingpoly", ALONG, "a force along it", DAMPER),
     ("tendon_frictionloss", ALONG, "a force along it", FRICTIONLOSS),
 )
-"""Passive forces that armlet does not model. Each has the array of the model, its words in messages
-(in the plural and in the singular), and the flag that disables it."""
+"""Passive forces that armlet does not model: for each force the model's array, the words in
+messages (plural, singular), and the flag that disables the force."""
 Places = Mapping[tuple[str, str], str]
-"""The file and line of bodies, joints, equalities, tendons and actuators, by kind and name."""
+"""(kind, name) of a body, joint, equality, tendon or actuator -> file and line."""
 Shapes = Mapping[int, Mesh | None]
-"""The mesh of each geom in the geom's frame, by its number; None if it is not drawn."""
+"""Geom number -> mesh in the geom's frame, or None if the mesh is not drawn."""
 
 
-@np.errstate(all="ignore")  # the description is checked for numbers that are not finite
+@np.errstate(all="ignore")  # `check` refuses infinite numbers and NaN later
 def read_mujoco(
     model: Any,
     problems: Problems,
     places: Places = MappingProxyType({}),
     meshes: Shapes = MappingProxyType({}),
 ) -> Description:
-    """The description of a mujoco.MjModel; the base is the world, and q is as in the model."""
+    """Convert a mujoco.MjModel to a description with the world as base and the model's q."""
     if not all(hasattr(model, name) for name in ("body_parentid", "actuator_ctrladr", "opt")):
         raise ModelError(
             f"from_mujoco was given {quote(model)}: expected a mujoco.MjModel of MuJoCo 4 or newer"
@@ -89,7 +89,7 @@ def read_mujoco(
 
 
 class _Reader:
-    """Reads a model, and refers to its bodies, joints, sites and actuators by their numbers."""
+    """Convert parts of a model; integer arguments are MuJoCo's numbers of bodies, joints, etc."""
 
     def __init__(self, model: Any, problems: Problems, places: Places, meshes: Shapes) -> None:
         self.model, self.problems, self.places, self.meshes = model, problems, places, meshes
@@ -114,16 +114,17 @@ class _Reader:
             self._add_motor(actuator)
 
     def where(self, kind: str, name: str) -> str:
-        """The file and line of an element, or only the file if the line is unknown."""
+        """Return the file and line of an element, or only the file if the line is unknown."""
         return self.places.get((kind, name), self.problems.where)
 
     def is_off(self, flags: int) -> bool:
         return int(self.model.opt.disableflags) & flags == flags
 
     def _free_bodies_beside(self) -> set[int]:
-        """The bodies of trees on free joints beside the robot; adds a note that names the trees.
+        """Return the numbers of free bodies that are left out; add a note that names the trees.
 
-        If all trees have a free joint, the robot is those with further joints, or else all trees.
+        If a tree of joints has no free joint, all trees with a free joint are left out. Otherwise,
+        trees with only a free joint are left out, unless no tree has further joints.
         """
         model = self.model
         roots = model.body_rootid[model.jnt_bodyid]
@@ -144,7 +145,7 @@ class _Reader:
         return [(i, name) for i, name in enumerate(self.bodies) if i not in self.left_out]
 
     def tree(self) -> tuple[list[Link], list[Connection]]:
-        """Links (bodies and sites) and joints, with massless links between joints of one body."""
+        """Return links (bodies, sites) and joints, with massless links between a body's joints."""
         model, links, joints = self.model, list[Link](), list[Connection]()
         taken = set(self.bodies)
         for i, name in self._robot_bodies():
@@ -174,7 +175,7 @@ class _Reader:
         return range(first, first + self.model.body_jntnum[i])
 
     def _joint(self, k: int) -> Connection:
-        """Joint `k`, its links not yet named; its pose is the displacement from qpos0 to q = 0."""
+        """Return joint `k` without link names; `pose` is the displacement from qpos0 to q = 0."""
         model, dof, name = self.model, self.model.jnt_dofadr[k], self.joints[k]
         kind = JOINT_KINDS[model.jnt_type[k]]
         body = self.where("body", self.bodies[model.jnt_bodyid[k]])
@@ -202,7 +203,7 @@ class _Reader:
         return replace(joint, pose=fix_joint(joint, -joint.at_start).pose)
 
     def _link(self, i: int) -> Link:
-        """A body with its inertia, and its gravity compensation unless actuators provide it."""
+        """Return body `i` as a link, with gravity compensation unless actuators provide it."""
         model, name = self.model, self.bodies[i]
         if i == 0:
             return Link(name)
@@ -215,7 +216,7 @@ class _Reader:
         return replace(link, compensation=Compensation(lifted, lifted * at.r))
 
     def _actuated_compensation(self, i: int) -> list[bool]:
-        """For each one-coordinate joint from body to base, whether actuators compensate gravity."""
+        """Return `jnt_actgravcomp` for each one-coordinate joint from body `i` to the base."""
         model, actuated = self.model, []
         while i:
             own = [k for k in self._joints_of(i) if model.jnt_type[k] >= PRISMATIC]
@@ -224,7 +225,7 @@ class _Reader:
         return actuated
 
     def _sites(self, i: int) -> list[tuple[int, str]]:
-        """The named sites of a body; a site with the name of a body is called NAME_site."""
+        """Return (number, name) of a body's named sites; NAME_site if NAME is also a body."""
         model = self.model
         named = [(k, model.site(k).name) for k in np.flatnonzero(model.site_bodyid == i).tolist()]
         return [(k, f"{x}_site" if x in self.bodies else x) for k, x in named if x]
@@ -244,7 +245,7 @@ class _Reader:
         return tuple(drawn), tuple(solids)
 
     def tool(self) -> str | None:
-        """The name of the only moving tip (of its site if it has exactly one), or None."""
+        """Return the only moving tip's name, or its only site's name; None unless one tip moves."""
         model = self.model
         inner = self.left_out.union(model.body_parentid.tolist())
         tips = [i for i in np.flatnonzero(model.body_weldid).tolist() if i not in inner]
@@ -254,7 +255,7 @@ class _Reader:
         return sites[0][1] if len(sites) == 1 else self.bodies[tips[0]]
 
     def keyframes(self) -> dict[str, dict[str, float]]:
-        """For each keyframe, by name, the positions of the joints with one coordinate."""
+        """Return keyframe name -> joint name -> position, for joints with one coordinate."""
         model = self.model
         joints = [
             (self.joints[k], model.jnt_qposadr[k])
@@ -268,14 +269,14 @@ class _Reader:
         }
 
     def _is_torque(self, k: int) -> bool:
-        """Whether the control of an actuator is its force."""
+        """Return whether the control of actuator `k` is directly its force."""
         model = self.model
         laws = model.actuator_gaintype[k], model.actuator_biastype[k], model.actuator_dyntype[k]
         is_plugin = model.actuator_plugin[k] >= 0
         return not (is_plugin or any(laws)) and bool(model.actuator_gainprm[k, 0] == 1)
 
     def _add_motor(self, k: int) -> None:
-        """Add rotor inertia, damping and force of actuator `k` to its joint, through the gear."""
+        """Add rotor inertia, damping and force limit of actuator `k` to its joint, by the gear."""
         model, control = self.model, self.model.actuator_ctrladr[k]
         joint = int(model.actuator_trnid[k, 0])
         dof = model.jnt_dofadr[joint]
@@ -289,7 +290,7 @@ class _Reader:
         self.efforts[joint] = self.efforts.get(joint, 0.0) + (gear * force if gear else 0.0)
 
     def control_laws(self) -> tuple[str, ...]:
-        """A note on actuators with a control law; warn of actuators that act on no joint."""
+        """Return a note on actuators with a control law; note actuators that act on no joint."""
         others = Counter(self.targets[k] for k in self.on_others)
         if others:
             counts = listing([f"{count} on a {target}" for target, count in others.items()])
@@ -302,7 +303,7 @@ class _Reader:
         return (f"{note} damping are read, the law is not",) if count else ()
 
     def ties(self) -> Iterator[Tie]:
-        """The equalities between joints as ties; constraints that close loops are errors."""
+        """Yield equalities between joints as ties; add errors for constraints that close loops."""
         model = self.model
         for k in np.flatnonzero(model.eq_active0).tolist():
             bodies, (said, where) = self._bodies_of_equality(k), self._owner("equality", k)
@@ -325,7 +326,7 @@ class _Reader:
             yield Tie(joint, leader, coefficients, said, where, mutual=True)
 
     def _bodies_of_equality(self, k: int) -> set[int]:
-        """The bodies that an equality constrains; none where it constrains tendons or flexes."""
+        """Return the bodies that equality `k` constrains; an empty set for tendons and flexes."""
         model = self.model
         objects = [int(x) for x in (model.eq_obj1id[k], model.eq_obj2id[k]) if x >= 0]
         if model.eq_type[k] > JOINT_EQUALITY:
@@ -338,7 +339,7 @@ class _Reader:
         return {int(bodies[x]) for x in objects}
 
     def _refuse_loop(self, bodies: set[int], said: str, where: str) -> None:
-        """Refuse a constraint that closes a loop; one to a mocap body is left out with a note."""
+        """Refuse a constraint that closes a loop; only note a constraint to a mocap body."""
         if any(self.model.body_mocapid[i] >= 0 for i in bodies):
             held = "it holds the robot to a mocap body, which is moved from outside"
             self.problems.note(f"{where}: {said} is left out: {held}")
@@ -370,7 +371,7 @@ class _Reader:
                 problems.error(f"{subject} has a plugin with forces of its own: remove it")
 
     def not_modelled(self) -> Iterator[PassiveForce]:
-        """The passive forces that armlet does not model."""
+        """Yield the passive forces that armlet does not model."""
         model = self.model
         for key in ("density", "viscosity"):
             if (value := getattr(model.opt, key)) and not self.is_off(PASSIVE):
@@ -391,14 +392,14 @@ class _Reader:
                 yield PassiveForce("gravity compensation of links", quote(name), said, where)
 
     def _exempt_rows(self, array: str) -> Container[int]:
-        """The rows of an array to skip: they are modelled, or belong to bodies in `left_out`."""
+        """Return the rows of an array to skip: modelled rows, and rows of bodies in `left_out`."""
         if array == "actuator_damping":
             return self.on_joints
         bodies = {"jnt": self.model.jnt_bodyid, "dof": self.model.dof_bodyid}.get(array[:3], [])
         return np.flatnonzero(np.isin(bodies, [*self.left_out])).tolist()
 
     def _owner(self, kind: str, k: int) -> tuple[str, str]:
-        """The element of row `k` of an array, as messages call it, and its file and line."""
+        """Return the element of row `k` as messages call it, and the element's file and line."""
         if kind in ("jnt", "dof"):
             name = self.joints[k if kind == "jnt" else self.model.dof_jntid[k]]
             kind = "joint"
@@ -408,17 +409,16 @@ class _Reader:
 
 
 def pose_in_mujoco(r: Vector, quaternion: Vector) -> Pose:
-    """The pose from MuJoCo's position and quaternion."""
+    """Convert MuJoCo's position and quaternion to a pose."""
     return Pose(rotation_of_quaternion(*quaternion), np.array(r, float))
 
 
 def _largest(ends: Vector, is_limited: bool) -> float:
-    """The largest absolute value in a range, or infinity if the range is not in force."""
+    """Return the largest absolute value of a range, or infinity if the range is not in force."""
     return float(np.abs(ends).max()) if is_limited else inf
 
 
 def _fill_names(names: Sequence[str], kind: str) -> list[str]:
-    """The names, with each empty name replaced by `kind` and a number."""
     taken = set(names)
     return [name or _unique(taken, f"{kind}{k}") for k, name in enumerate(names, start=1)]
 

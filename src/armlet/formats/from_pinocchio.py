@@ -1,4 +1,4 @@
-"""Robots from Pinocchio models; the package is not imported."""
+"""Convert Pinocchio models to descriptions, without importing Pinocchio."""
 
 from dataclasses import replace
 from math import inf
@@ -19,11 +19,11 @@ OTHER_KINDS = {
     "JointModelSphericalZYX": "ball",
 }
 FRAME_TYPES = ("BODY", "OP_FRAME", "SENSOR")
-"""The types of frames other than frames of joints."""
+"""Types of Pinocchio frames that are read: all but the frames of joints."""
 
 
 def read_pinocchio(model: Any, problems: Problems) -> Description:
-    """The description of a pinocchio.Model, with the joints in the model's order."""
+    """Convert a pinocchio.Model to a description, with the joints in the model's order."""
     if not all(hasattr(model, name) for name in ("jointPlacements", "inertias", "parents")):
         raise ModelError(f"from_pinocchio was given {quote(model)}: expected a pinocchio.Model")
     frames = [frame for frame in model.frames if str(frame.type) in FRAME_TYPES]
@@ -50,7 +50,7 @@ def read_pinocchio(model: Any, problems: Problems) -> Description:
 
 
 def _link_names(model: Any, frames: list[Any]) -> list[str]:
-    """The name of each joint's body: that of the first body frame at the joint, or JOINT_link."""
+    """Return each joint's link name: its first BODY frame at the joint, otherwise JOINT_link."""
     links = ["universe", *(f"{name}_link" for name in [*model.names][1:])]
     for frame in reversed(frames):
         if str(frame.type) == "BODY" and np.array_equal(frame.placement.homogeneous, np.eye(4)):
@@ -70,7 +70,7 @@ def _pinocchio_joint(model: Any, i: int, links: list[str]) -> Connection:
     if joint.nv != 1 or joint.nq > 2:
         return named
     data, at = joint.createData(), np.zeros(model.nq)
-    at[joint.idx_q] = joint.nq == 2  # the cosine of an unbounded angle
+    at[joint.idx_q] = joint.nq == 2  # an unbounded angle is (cos, sin) = (1, 0)
     joint.calc(data, at)
     v, w = np.asarray(data.S, float).ravel().copy().reshape(2, 3)
     if np.any(v) and np.any(w):

@@ -1,4 +1,4 @@
-"""Loading of robots from files and models of other packages: options, reading, checks."""
+"""Load robots from files and from models of other packages."""
 
 import os
 import tomllib
@@ -38,7 +38,7 @@ from armlet.robot import TOLERANCE, RobotModel
 
 ENDINGS = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".mjcf", ".toml")
 FROM_USER = 5
-"""The `stacklevel` with which warnings in `_finish` show the user's call of `armlet.load`."""
+"""The `stacklevel` at which warnings of `_finish` point to the user's call of `armlet.load`."""
 
 Keywords = ParamSpec("Keywords")
 Source = TypeVar("Source")
@@ -80,7 +80,7 @@ class LoadOptions(RobotOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions(RobotOptions):
-    """Options for a robot from a model of another package."""
+    """Options for a robot from a MuJoCo or Pinocchio model."""
 
     name: str | None = None
 
@@ -111,7 +111,7 @@ def takes_options(
 
 
 def lock_values(lock: Mapping[str, float] | None) -> dict[str, float]:
-    """The values of the joints to lock, by joint name; refuse values that are not finite."""
+    """Return joint name -> value to lock; refuse values that are not finite numbers."""
     lock = {} if lock is None else lock
     if not isinstance(lock, Mapping):
         raise ModelError(f"lock is {quote(lock)}: expected a value for each joint, by its name")
@@ -124,7 +124,7 @@ def lock_values(lock: Mapping[str, float] | None) -> dict[str, float]:
 
 
 def _as_float(value: Any) -> float:
-    """The value as a float, or NaN if it is not a number."""
+    """Return a real number as a float, and NaN for any other value."""
     try:
         return float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
     except OverflowError:
@@ -133,7 +133,7 @@ def _as_float(value: Any) -> float:
 
 @cache
 def catalogue() -> dict[str, Path]:
-    """The file of each arm in the catalogue, by name."""
+    """Return arm name -> file, for the arms in the catalogue."""
     folder = Path(__file__).with_name("catalog")
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
@@ -170,12 +170,12 @@ def from_model(
 
 
 def lock(robot: RobotModel, values: Mapping[str, float]) -> RobotModel:
-    """Return the robot with joints fixed at `values`; bodies on fixed joints merge into parents."""
+    """Return the robot with joints locked at `values` and their bodies merged into the parents."""
     return assemble(describe(robot), lock_values(values))
 
 
 def subchain(robot: RobotModel, tip: str) -> RobotModel:
-    """Return the serial arm from the base to the frame `tip`, which becomes its tool."""
+    """Return the serial arm from the base to the frame `tip`; `tip` becomes the tool."""
     path, whole = robot.path(robot.frame(tip).body), describe(robot)
     names = {robot.base_link, *(robot.links[i] for i in path)}
     names |= {name for name, frame in robot.frames.items() if frame.body in path}
@@ -210,7 +210,7 @@ def _finish(description: Description, problems: Problems, options: RobotOptions)
 def _read(
     path: Path, folders: Folders, options: LoadOptions, problems: Problems
 ) -> Description | RobotModel:
-    """Read a file of any format; the result is a robot if the file has names of constants."""
+    """Read a file of any format into a description, or a robot if constants are symbolic."""
     suffix = path.suffix.lower()
     if suffix not in ENDINGS:
         raise ModelError(
@@ -241,7 +241,7 @@ def _read(
 
 
 def _existing(robot: str | Path) -> Path:
-    """The existing file of a robot. `os.path` also accepts strings that cannot be paths."""
+    """Return the file of a robot in the catalogue, or the existing file at a path."""
     if not isinstance(robot, str | os.PathLike):
         raise ModelError(
             f"load was given {quote(robot)}: expected the path of a file or the name of a robot"
@@ -249,7 +249,7 @@ def _existing(robot: str | Path) -> Path:
     if str(robot) in catalogue():
         return catalogue()[str(robot)]
     path = expand_user(robot)
-    if os.path.isfile(path):
+    if os.path.isfile(path):  # os.path also accepts strings that cannot be paths
         return path
     if os.path.isdir(path):
         raise ModelError(

@@ -1,4 +1,4 @@
-"""MJCF files: checked here, compiled by the mujoco package, then read as MuJoCo models."""
+"""Read MJCF files: check the files, compile them with the package mujoco, convert the model."""
 
 import os
 import re
@@ -20,27 +20,27 @@ from armlet.formats.from_mujoco import pose_in_mujoco, read_mujoco
 from armlet.formats.xml import MAX_DEPTH, Element, parse_xml
 
 OLDEST = 4
-"""The oldest version of MuJoCo in which elements of a spec have their own compiler settings."""
+"""First version of MuJoCo in which elements of a spec have their own compiler settings."""
 MAX_ELEMENTS = 20_000
-"""The most elements of a model, copies included: MuJoCo's time grows with their square."""
+"""Maximum number of elements, including copies; MuJoCo's time grows with the number squared."""
 LONG_NAME = 100
-"""Copies have longer names: this number of further characters counts as one element."""
+"""Names of copies get longer: this number of added characters counts as one element."""
 MAX_NESTED = 20
 SOFT = ("composite", "flexcomp", "flex")
 NAMING = ("contact", "tendon", "equality", "actuator", "sensor")
-"""Sections whose elements refer to elements of bodies by name."""
+"""Sections whose elements refer by name to elements of bodies."""
 ORDER = {"include": 0, "asset": 0, "worldbody": 2}
-"""The order in which sections are checked (1 for others); MuJoCo takes them in any order."""
+"""Rank of sections in the order of checks (1 for others); MuJoCo accepts any order."""
 SPHERE, HFIELD, MESH, SDF = 2, 1, 7, 8
 NEVER, ALWAYS = 0, 1
-"""Values of inertiafromgeom; for any other value, geoms count if a body has no inertia."""
+"""Values of inertiafromgeom; any other value counts geoms only if a body has no <inertial>."""
 MEMORY, MEMORY_PER_JOINT = 2**20, 1000
-"""Bytes that suffice for a model, and for each joint; a file's own number may be huge."""
+"""Memory (bytes) that suffices for a model, and for each joint; a file may ask for far more."""
 CURE = 'add the file, give the body an <inertial>, or the geom mass="0"'
 
 
 def read_mjcf(root: Element, path: Path, folders: Folders, problems: Problems) -> Description:
-    """The description in an MJCF file; the base is the world."""
+    """Convert an MJCF file to a description; the base is the world."""
     mujoco = require("mujoco")
     if int(mujoco.__version__.partition(".")[0]) < OLDEST:
         raise ArmletError(f"MuJoCo is {mujoco.__version__}: expected {OLDEST} or newer for MJCF")
@@ -77,19 +77,19 @@ def _silence(mujoco: Any) -> Iterator[None]:
 
 
 class _Files:
-    """The files of a model, checked before MuJoCo reads them: folders, cycles, elements."""
+    """Check the files of a model before MuJoCo reads them: folders, cycles, number of elements."""
 
     def __init__(self, path: Path, folders: Folders) -> None:
         self.path, self.folders = path, folders
         self.read = [path]
         self.naming = 0
-        """The number of elements in `NAMING` sections; copies of a body may copy these too."""
+        """Number of elements in `NAMING` sections; copies of a body may copy these elements too."""
         self.places: dict[tuple[str, str], str] = {}
-        """The file and line of elements, by tag or section and name."""
+        """(tag or section, name) -> file and line of an element."""
         self.models: dict[tuple[Path, str], Path] = {}
-        """The files of models to attach, by the file that declares them and their name in it."""
+        """(declaring file, model name in this file) -> file of the model to attach."""
         self.sizes: dict[tuple[Path, str], int] = {}
-        """The number of elements of each model (name "") and of each body and frame in it."""
+        """(file, name) -> number of elements of a body or frame ("" stands for the whole model)."""
 
     def add_model(self, root: Element, path: Path, above: tuple[Path, ...]) -> None:
         if root.tag != "mujoco":
@@ -97,7 +97,7 @@ class _Files:
         self.sizes[path, ""] = self._size(root, path, (*above, path), 1)
 
     def _size(self, element: Element, model: Path, above: tuple[Path, ...], depth: int) -> int:
-        """Count the elements that an element stands for: itself, its children and all copies."""
+        """Return the number of elements in `element`: itself, its descendants and all copies."""
         tag, name = element.tag, element.get("name")
         if depth > MAX_DEPTH:
             raise ModelError(f"{_label(element)} is nested deeper than {MAX_DEPTH} elements")
@@ -136,7 +136,7 @@ class _Files:
         return size
 
     def _open(self, element: Element, above: tuple[Path, ...]) -> tuple[Element, tuple[Path, ...]]:
-        """The root of the file that an element names, and the chain of files up to this file."""
+        """Return the root of the file that an element names, and `above` extended by this file."""
         subject, name = _label(element), element.word("file", "the name of a file")
         starts = [self.path.parent, above[-1].parent]
         file = self.folders.find(name, starts, subject)
@@ -155,7 +155,7 @@ class _Files:
         return parse_xml(data, clip(file.name)), (*above, file)
 
     def refusal(self, message: str) -> str:
-        """The message for an error of MuJoCo: file, line if there is just one file, and reason."""
+        """Return the message for a MuJoCo error: file, line (if there is only one file), reason."""
         reason, _, element = message.strip().partition("\n")
         line = re.search(r"line ([1-9]\d*)", element) if len(self.read) == 1 else None
         tag, name = re.search("Element '(.+?)'", element), re.search("name '(.+?)'", element)
@@ -171,17 +171,17 @@ def _label(element: Element) -> str:
 
 
 class _Meshes:
-    """The meshes of a spec; `reduce` removes meshes that no inertia needs."""
+    """Meshes of a spec; `reduce` removes meshes that no inertia needs."""
 
     def __init__(self, spec: Any, files: _Files) -> None:
         self.spec, self.files = spec, files
         self.shapes = {mesh.name: self._shape(mesh) for mesh in spec.meshes if mesh.file}
-        """The meshes that have a file, by name, as they are drawn."""
+        """Mesh name -> mesh to draw, for meshes that have a file."""
         self.assets: dict[str, bytes] = {}
         self.geoms: list[tuple[Any, Mesh | None]] = []
-        """The geoms with a mesh or height field, each with the mesh to draw, or None."""
+        """Geoms with a mesh or height field, each with the mesh to draw or None."""
         self.missing: list[tuple[Any, Any, str]] = []
-        """For each missing mesh that an inertia needs: the body, the geom, the mesh's name."""
+        """(body, geom, mesh name) of each missing mesh that an inertia needs."""
 
     def _shape(self, mesh: Any) -> Mesh:
         name = PurePath(mesh.file)
@@ -194,7 +194,7 @@ class _Meshes:
         return Mesh(file, at, tuple(mesh.scale.tolist()))
 
     def reduce(self) -> None:
-        """Replace meshes that are missing, or that no inertia needs, by spheres without mass."""
+        """Replace geoms by massless spheres if their mesh is missing or no inertia needs it."""
         waiting = [(self.spec.worldbody, self.spec.compiler.settotalmass > 0)]
         while waiting:
             body, moves = waiting.pop()
@@ -221,7 +221,7 @@ class _Meshes:
             geom.type = SPHERE
 
     def _read(self, name: str) -> bool:
-        """Read the file of a mesh, if the mesh has one; return False if the file is missing."""
+        """Read the file of a mesh, if the mesh has a file; return False if the file is missing."""
         if name not in self.shapes or self.spec.mesh(name).file in self.assets:
             return True
         subject, file = f"{clip(self.files.path.name)}: <mesh>", self.shapes[name].file
@@ -233,7 +233,7 @@ class _Meshes:
         return path is not None
 
     def shapes_of_geoms(self, model: Any) -> dict[int, Mesh | None]:
-        """The mesh to draw for each geom in `geoms`, in the geom's frame as moved by MuJoCo."""
+        """Return geom number -> mesh to draw (or None), in the geom's frame as moved by MuJoCo."""
         shapes = {}
         for geom, shape in self.geoms:
             k = model.geom_dataid[geom.id]
@@ -260,7 +260,7 @@ class _Meshes:
 
 
 def _has_weight(geom: Any, body: Any) -> bool:
-    """Whether a geom contributes to the inertia of its body."""
+    """Return whether a geom contributes to the inertia of its body."""
     rule, (low, high) = int(body.compiler.inertiafromgeom), body.compiler.inertiagrouprange
     if rule == NEVER or (rule != ALWAYS and body.explicitinertial) or geom.type == HFIELD:
         return False
@@ -269,7 +269,7 @@ def _has_weight(geom: Any, body: Any) -> bool:
 
 
 def _strip(spec: Any) -> None:
-    """Remove elements that need files or time but do not affect dynamics; keep all bodies."""
+    """Remove elements that need files or time but do not affect the dynamics; keep all bodies."""
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
     for element in [*spec.textures, *spec.hfields, *spec.skins]:

@@ -1,4 +1,4 @@
-"""Reading of SDF, with the extensions of Drake."""
+"""Read SDF files, with Drake's elements for drives and mimic joints."""
 
 import itertools
 import re
@@ -28,18 +28,18 @@ from armlet.scalar import Vector
 
 MODEL = "__model__"
 MAX_CHAIN = 100
-"""The longest chain of frames in which each frame is relative to the next."""
+"""Maximum length of a chain of frames, each relative to the next frame."""
 MAX_INCLUDES = 1000
-"""The most models that a file may include, directly or through other models."""
+"""Maximum number of models that a file includes, directly or through other models."""
 ROOTS = ("sdf", "gazebo")
-"""The tags of the root element; <gazebo> is from version 1.2."""
+"""Tags of the root element; SDF 1.2 has <gazebo>."""
 ENDINGS = (".sdf", ".world", ".xml")
 FRAMES = ("link", "joint", "frame", "model")
-"""The elements that can be referred to by name."""
+"""Tags of elements that other elements can refer to by name."""
 UNLIMITED = 1e16
-"""Values of this size or more mean that there is no limit."""
+"""A limit of this size or more means that there is no limit."""
 UNREAD = ("drake:joint", "drake:linear_bushing_rpy", "drake:ball_constraint")
-"""Elements that change the dynamics, but that armlet does not read."""
+"""Elements that are refused, since they change the dynamics and armlet does not read them."""
 
 
 def is_true(text: str) -> bool:
@@ -47,13 +47,13 @@ def is_true(text: str) -> bool:
 
 
 def relative_to(element: Element) -> str:
-    """The name of the frame that an element's pose is relative to, or an empty string."""
+    """Return the name of the frame to which a <pose> is relative, or an empty string."""
     place = element.child("pose")
     return place.get("relative_to") or place.get("frame")
 
 
 def raw_pose(element: Element) -> Pose:
-    """The <pose> of an element, in the frame that it is relative to."""
+    """Return the <pose> of an element as written, in the frame `relative_to(element)`."""
     place = element.child("pose")
     if not place.text.strip():
         return IDENTITY_POSE
@@ -70,7 +70,7 @@ def raw_pose(element: Element) -> Pose:
 
 
 def version_of(root: Element) -> int:
-    """The minor version of the format of a file: 7 for 1.7."""
+    """Return the minor version of SDF in a file: 7 for 1.7."""
     match = re.fullmatch(r"\s*1\.(\d{1,3})\s*", root.get("version"))
     if not match:
         raise root.error(f"<sdf {root.attribute('version')}>: expected a version such as 1.7")
@@ -79,15 +79,15 @@ def version_of(root: Element) -> int:
 
 @dataclass(eq=False)
 class Scope:
-    """A model or world: its elements by name, and the models nested in it."""
+    """A model or world: elements by name, and nested models."""
 
     element: Element
     version: int
     prefix: str = ""
-    """The prefix that makes names of the model unique in the world: 'arm::hand::'."""
+    """Prefix that makes the model's names unique in the world: 'arm::hand::'."""
     parent: "Scope | None" = None
     placement: str = ""
-    """The frame of the model that its <pose> places; if empty, the model's own frame."""
+    """Name of the frame that the model's <pose> places; if empty, the model's own frame."""
     named: dict[str, Element] = field(default_factory=dict)
     nested: dict[str, "Scope"] = field(default_factory=dict)
     poses: dict[str, Pose] = field(default_factory=dict)
@@ -105,13 +105,13 @@ class Scope:
         return self.parent.in_world @ self.parent.pose_of(self.element.get("name"), self.element)
 
     def _back_to_model(self) -> Pose:
-        """The pose of the model's own frame in its placement frame."""
+        """Return the pose of the model's own frame in its placement frame."""
         if not self.placement:
             return IDENTITY_POSE
         return self.pose_of(self.placement, self.element).inverse()
 
     def pose_of(self, name: str, user: Element, chain: tuple[str, ...] = ()) -> Pose:
-        """The pose of frame `name` in the model; `user` refers to it, frames in `chain` need it."""
+        """Return the pose of frame `name` in the model; `chain` detects circular references."""
         if name in ("", MODEL) or (name == WORLD and self.element.tag == WORLD):
             return IDENTITY_POSE
         if name == WORLD and name not in self.named:
@@ -135,12 +135,12 @@ class Scope:
         return self.poses[name]
 
     def place(self, element: Element, default: str, chain: tuple[str, ...] = ()) -> Pose:
-        """The pose of an element in the model; one that names no frame is relative to `default`."""
+        """Return an element's pose in the model; if <pose> names no frame, `default` is used."""
         user = element.first("pose") or element
         return self.pose_of(relative_to(element) or default, user, chain) @ raw_pose(element)
 
     def link_of(self, name: str, user: Element) -> tuple["Scope", str]:
-        """The link to which a frame is attached: the scope and the name of the link."""
+        """Return the scope and the name of the link to which frame `name` is attached."""
         scope = self
         for _ in range(MAX_CHAIN):
             outer, _, inner = name.partition("::")
@@ -175,7 +175,7 @@ class Scope:
 
 
 def _name(element: Element, scope: Scope) -> str:
-    """The name of an element; before version 1.7, a joint with the name of a link is NAME_joint."""
+    """Return an element's name; before SDF 1.7, a joint NAME with a link NAME is NAME_joint."""
     name = element.word("name")
     other = scope.named.get(name)
     if scope.version >= 7 or other is None or element.tag == other.tag:
@@ -188,7 +188,7 @@ def _name(element: Element, scope: Scope) -> str:
 
 
 def read_sdf(root: Element, file: Path, folders: Folders, problems: Problems) -> Description:
-    """The description in the elements of an SDF file: one model, or a world with models."""
+    """Convert an SDF file with one model, or a world with models, to a description."""
     if root.tag not in ROOTS:
         raise root.error(f"the root element is <{clip(root.tag)}>: expected <sdf>")
     worlds, models = root.all("world"), root.all("model")
@@ -219,7 +219,7 @@ def read_sdf(root: Element, file: Path, folders: Folders, problems: Problems) ->
 
 
 class _Reader:
-    """Opens models and the models that they include, and reads their links and joints."""
+    """Open models and their included models, and read links, joints and frames."""
 
     def __init__(self, folders: Folders, problems: Problems) -> None:
         self.folders, self.problems = folders, problems
@@ -229,15 +229,15 @@ class _Reader:
         self.joints: list[Connection] = []
         self.ties: list[Tie] = []
         self.poses: dict[str, Pose] = {}
-        """The pose of each link in the world."""
+        """Link name -> pose in the world."""
         self.static: set[str] = set()
         self.without_inertial: list[Link] = []
         self.weightless: list[Link] = []
         self.base = WORLD
-        """The name of the world as a link, different from the names of all other links."""
+        """Name of the link that stands for the world; no other link has this name."""
 
     def open(self, scope: Scope, files: tuple[Path, ...]) -> list[Scope]:
-        """Fill a scope with its elements and nested models; return it and all nested scopes."""
+        """Fill a scope with elements and nested models; return the scope and all nested scopes."""
         scopes = [scope]
         for child in [*scope.element.children]:
             inside, used = child, files
@@ -274,7 +274,7 @@ class _Reader:
         return scopes
 
     def _include(self, include: Element, path: Path, files: Sequence[Path]) -> tuple[Element, int]:
-        """The model in an included file, and the version of SDF of this file."""
+        """Return the model in an included file, and the file's minor version of SDF."""
         self.includes += 1
         if self.includes > MAX_INCLUDES:
             raise include.error(f"more than {MAX_INCLUDES} models are included")
@@ -299,7 +299,7 @@ class _Reader:
         return model, version_of(root)
 
     def _file(self, uri: str, include: Element) -> Path:
-        """The file of a URI; for the URI of a folder, the file that its model.config names."""
+        """Return the file of a URI; for a folder, return the file that its model.config names."""
         if uri.lower().endswith(ENDINGS):
             return self.folders.file(uri, include.where)
         folder, name = uri.rstrip("/"), "model.sdf"
@@ -309,7 +309,7 @@ class _Reader:
         return self.folders.file(f"{folder}/{name}", include.where)
 
     def read(self, scopes: Sequence[Scope]) -> None:
-        """Read models: links first, since joints may come before the links they refer to."""
+        """Read links first, since joints may come before their links, then joints and frames."""
         named = [(scope, *item) for scope in scopes for item in scope.named.items()]
         for scope, name, element in named:
             if element.tag == "link":
@@ -339,7 +339,7 @@ class _Reader:
             )
 
     def description(self, name: str, gravity: Vector, file: Path) -> Description:
-        """The description; its base is the world, or the only root if no joint is on the world."""
+        """Return the description; a single root link is the base if no joint is on the world."""
         children = {joint.child for joint in self.joints}
         roots = [link.name for link in self.links if link.name not in children]
         on_world = any(joint.parent == self.base for joint in self.joints)
@@ -362,7 +362,7 @@ class _Reader:
         )
 
     def _compensate_weightless(self, gravity: Vector) -> Vector:
-        """Compensate links without gravity; return gravity, or zero if it acts on no link."""
+        """Compensate links with <gravity> false; return gravity, zero if no other link has mass."""
         names = {link.name for link in self.weightless}
         if names and all(link.name in names or not link.mass for link in self.links):
             return 0 * gravity
@@ -380,7 +380,7 @@ class _Reader:
         return gravity
 
     def _warn_of_defaults(self, roots: Sequence[str], on_world: bool, where: str) -> None:
-        """Warn of defaults of SDF that the author of a file may not expect."""
+        """Warn of links with SDF's default inertia, and of free links that are taken as fixed."""
         for link in self.without_inertial:
             if link.name not in roots:
                 self.problems.warn(
@@ -428,7 +428,7 @@ class _Reader:
                 yield Mesh(mesh.text_of("uri"), at, tuple(sizes))
 
     def _frame(self, scope: Scope, name: str, element: Element) -> None:
-        """Add a frame as a massless link, fixed to the link that the frame is attached to."""
+        """Add a frame as a massless link, fixed to the link that carries the frame."""
         owner, link = scope.link_of(name, element)
         parent, full = owner.prefix + link, scope.prefix + name
         at = scope.in_world @ scope.pose_of(name, element)
@@ -473,7 +473,7 @@ class _Reader:
         )
 
     def _end(self, scope: Scope, element: Element, tag: str) -> tuple[str, Pose]:
-        """The link at an end of a joint, with its pose in the world."""
+        """Return the link in <parent> or <child> of a joint: name, and pose in the world."""
         name = element.text_of(tag)
         if not name:
             raise element.error(f"joint {quote(element.get('name'))} has no <{tag}>: expected one")
@@ -483,11 +483,11 @@ class _Reader:
         return owner.prefix + link, self.poses[owner.prefix + link]
 
     def _axis(self, scope: Scope, name: str, axis: Element, child_at: Pose) -> Vector:
-        """The axis of a joint in the child's frame; files use the joint's frame by default."""
+        """Return a joint's axis in the child's frame; the file's default is the joint's frame."""
         xyz = axis.first("xyz")
         values = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.text_numbers(3)
         frame = axis.child("xyz").get("expressed_in") or name
-        # until version 1.4 the axis is in the frame of the model
+        # up to version 1.4, the axis is in the model's frame
         old = scope.version < 5 or is_true(axis.text_of("use_parent_model_frame"))
         at = IDENTITY_POSE if old else scope.pose_of(frame, xyz or axis)
         return child_at.R.T @ scope.in_world.R @ at.R @ values
@@ -505,7 +505,7 @@ class _Reader:
 
 
 def _limits(axis: Element, kind: str, name: str, problems: Problems) -> Limits:
-    """The limits of a joint; negative velocities and efforts mean no limit."""
+    """Return the limits of a joint; a negative velocity or effort means no limit."""
     texts = {key: axis.child("limit").text_of(key) for key in Limits._fields}
     none = [key for key in ("velocity", "effort") if texts[key].startswith("-")]
     texts = {key: text for key, text in texts.items() if text and key not in none}

@@ -1,4 +1,4 @@
-"""Reading and writing of armlet's own format, in TOML, with numbers or names of constants."""
+"""Read and write armlet's own TOML format, with numbers or names of constants."""
 
 import re
 import sys
@@ -34,10 +34,10 @@ from armlet.robot.pose import rpy_of
 from armlet.scalar import Vector
 
 PLACE = {"xyz", "rpy", "axis", "point"}
-"""The keys that place a joint without a DH row."""
+"""Keys that place a joint without a DH row."""
 PARAMETERS = {"mass", "com", "inertia"}
 SYMBOLIC = {"dh", "phi"} | PARAMETERS
-"""The keys of a body in which names of constants may stand."""
+"""Keys of a body whose values may be names of constants."""
 SYMBOLIC_TOP = {"name", "title", "source", "gravity", "angles", "convention", "base", "body"}
 SYMBOLIC_BODY = {"name", "joint", "kind", "parent"} | SYMBOLIC
 TOP = SYMBOLIC_TOP | {"tool", "frame", "keyframe"}
@@ -45,7 +45,7 @@ BODY = {"name", "joint", "kind", "parent", "dh", "as_published", "limits", "driv
 BODY |= {"gravity_compensation", "mimic", "meshes"} | PLACE | PARAMETERS
 FRAME = {"name", "parent", "xyz", "rpy", "meshes"}
 MAX_PARTS = 20
-"""The most parts of a dotted key, and the deepest nesting of arrays and tables."""
+"""Maximum number of parts in a dotted key, and maximum nesting of arrays and tables."""
 TEXTS = re.compile(
     r'''
       \#[^\n]*+
@@ -62,7 +62,7 @@ MEANING = {"moment": " x, y, z", "dh": " alpha, a, d, theta", "inertia": " xx, x
 
 
 class Table:
-    """A table of the file; `where` is its name in messages."""
+    """A table of the file; `where` is the table's name in messages."""
 
     def __init__(self, data: Mapping[str, Any], where: str, keys: set[str]) -> None:
         self.data, self.where = data, where
@@ -80,7 +80,7 @@ class Table:
         return value
 
     def number(self, key: str, default: float | None = None, limit: bool = False) -> float:
-        """A finite number; a limit may be infinite."""
+        """Return a finite number; with `limit`, the number may be infinite."""
         value = self.data.get(key, default)
         if not _is_finite(value) and not (limit and value in (-inf, inf)):
             raise self.unlike(key, "a number or inf" if limit else "a finite number")
@@ -100,7 +100,7 @@ class Table:
         return Table(value, f"{self.where}, {key}", keys)
 
     def tables(self, key: str, keys: set[str]) -> "list[Table]":
-        """The tables of an array of tables; messages show the name or number of each table."""
+        """Return the tables of an array of tables; messages show each table's name or number."""
         value = self.data.get(key, [])
         if not isinstance(value, list) or not all(isinstance(x, dict) for x in value):
             raise self.unlike(key, f"tables [[{key}]], in double brackets")
@@ -111,7 +111,7 @@ class Table:
         ]
 
     def unit_of_angles(self) -> float:
-        """The unit of the angles of a file, in radians."""
+        """Return the file's unit of angle in radians: pi/180 for degrees."""
         if self.data.get("angles") not in ("degrees", "radians"):
             raise self.unlike("angles", "'degrees' or 'radians'")
         return radians(1) if self.data["angles"] == "degrees" else 1.0
@@ -162,7 +162,7 @@ def _parse(path: Path) -> dict[str, Any]:
 
 
 def read_toml(path: Path) -> Description | RobotModel:
-    """The description in a TOML file, or the robot if the file has names of constants."""
+    """Read a TOML file into a description, or into a robot if the file has names of constants."""
     file, data = clip(path.name), _parse(path)
     bodies = data.get("body")
     tables = [x for x in bodies if isinstance(x, dict)] if isinstance(bodies, list) else []
@@ -201,7 +201,7 @@ def read_toml(path: Path) -> Description | RobotModel:
 def _keyframes(
     top: Table, joints: Sequence[Connection], unit: float
 ) -> dict[str, dict[str, float]]:
-    """The positions of all moving joints in each keyframe; omitted joints are at zero."""
+    """Return keyframe name -> joint name -> position; joints omitted in a keyframe are at zero."""
     scale = {j.name: 1.0 if j.kind == "prismatic" else unit for j in joints if j.kind in MOVING}
     keyframes: dict[str, dict[str, float]] = {}
     for keyframe in top.tables("keyframe", {"name", "q"}):
@@ -216,7 +216,6 @@ def _keyframes(
 
 
 def _mimic(body: Table, joint: Connection, unit: float) -> list[Tie]:
-    """The tie of a moving joint to the joint that it mimics, or an empty list."""
     if "mimic" not in body.data or joint.kind == "fixed":
         return []
     mimic = body.table("mimic", {"joint", "factor", "offset"})
@@ -292,7 +291,7 @@ def _meshes(table: Table, unit: float) -> tuple[Mesh, ...]:
 
 
 def _symbolic_arm(top: Table, name: str) -> RobotModel:
-    """The serial arm in a file with names of constants, which has only DH rows and inertias."""
+    """Return the serial arm of a file with names of constants, from DH rows and inertias only."""
     unit = top.unit_of_angles()
     tables = top.tables("body", SYMBOLIC_BODY)
     base = top.text("base", "base")
@@ -324,7 +323,7 @@ def _in_radians(table: Table, unit: float) -> Any:
 
 
 def _body(table: Table) -> Any:
-    """The ten parameters of a body, or its mass, centre of mass and inertia (default zero)."""
+    """Return the ten parameters `phi` of a body, or (mass, com, inertia) with zeros by default."""
     data = table.data
     if "phi" not in data:
         return data.get("mass", 0), data.get("com", (0, 0, 0)), data.get("inertia", (0,) * 6)
@@ -334,12 +333,12 @@ def _body(table: Table) -> Any:
 
 
 def write_toml(robot: RobotModel, path: str | Path) -> None:
-    """Write the robot in armlet's own format, in the frames of the file it was loaded from."""
+    """Write the robot in armlet's TOML format, in the frames of the file it was loaded from."""
     write(path, toml_text(robot))
 
 
 def toml_text(robot: RobotModel) -> str:
-    """The robot in armlet's own format: its file's frames by pose and axis; angles in radians."""
+    """Return the robot in armlet's TOML format: frames by pose and axis, angles in radians."""
     description = describe(robot)
     links = {link.name: link for link in description.links}
     ties = {tie.joint: tie for tie in description.ties}
@@ -362,7 +361,6 @@ def toml_text(robot: RobotModel) -> str:
 
 
 def _joint_table(joint: Connection, link: Link, tie: Tie | None) -> dict[str, Any]:
-    """The table of a joint and the link that it moves, or of a fixed frame."""
     moves = joint.kind != "fixed"
     table: dict[str, Any] = {"name": link.name}
     if moves:

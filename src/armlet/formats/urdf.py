@@ -1,4 +1,4 @@
-"""Reading and writing of URDF."""
+"""Read and write URDF."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,23 +29,23 @@ PRODUCTS = ("ixy", "ixz", "iyz")
 WORLD = "world"
 UNIT_SCALE = (1.0, 1.0, 1.0)
 MAX_ANGLE = 4 * pi
-"""Larger angles (rad) look like degrees by mistake."""
+"""Larger angles (rad) give a warning: they may be degrees by mistake."""
 SOLIDS = {
     "box": {"size": 3},
     "sphere": {"radius": 1},
     "cylinder": {"radius": 1, "length": 1},
     "capsule": {"radius": 1, "length": 1},
 }
-"""The attributes of each primitive, and the number of values of each attribute."""
+"""Attributes of each primitive, with the number of values in each attribute."""
 UNLIMITED = 1e308
-"""Stands for no limit where the format requires a number."""
+"""Value that stands for no limit, since URDF requires a number."""
 LIMIT = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""The characters that XML cannot represent, even escaped."""
+"""Matches a character that XML cannot represent, even escaped."""
 
 
 def read_urdf(root: Element, file: Path, problems: Problems) -> Description:
-    """The description in the elements of a URDF file; what is invalid is added to `problems`."""
+    """Convert a URDF file's elements to a description; add errors and warnings to `problems`."""
     if root.tag != "robot":
         raise root.error(f"the root element is <{clip(root.tag)}>: expected <robot>")
     if not root.all("link"):
@@ -66,12 +66,12 @@ def read_urdf(root: Element, file: Path, problems: Problems) -> Description:
 
 @dataclass
 class _Reader:
-    """Reads links and joints, and collects the problems."""
+    """Read links and joints, and collect their problems."""
 
     problems: Problems
 
     def link(self, element: Element) -> Link:
-        """The link of an element, without its inertia if the inertia cannot be read."""
+        """Convert an element to a link, without inertia if the inertia cannot be read."""
         link = Link(element.get("name"), where=element.where)
         with self.problems.collect():
             meshes = tuple(self._meshes(element))
@@ -82,7 +82,7 @@ class _Reader:
         return link
 
     def with_world(self, links: list[Link], joints: Sequence[Connection | None]) -> list[Link]:
-        """The links, and a link "world" if joints have this parent but no link has this name."""
+        """Add a link "world" to the links if joints have this parent but no link has this name."""
         on_world = [joint for joint in joints if joint and joint.parent == WORLD]
         if not on_world or any(link.name == WORLD for link in links):
             return links
@@ -150,7 +150,7 @@ class _Reader:
             yield Mesh(file, at, scale if len(scale) == 3 else UNIT_SCALE)
 
     def _solids(self, link: Element) -> Iterator[Solid]:
-        """The visual primitives of a link; invalid ones are left out, since dynamics need none."""
+        """Yield the visual primitives of a link; skip invalid primitives without a warning."""
         for visual in link.all("visual"):
             for shape in visual.child("geometry").children:
                 with suppress(ModelError):
@@ -160,7 +160,7 @@ class _Reader:
                         yield Solid(shape.tag, tuple(size), self._origin(visual))
 
     def joint(self, element: Element, drives: Mapping[str, Drive]) -> Connection | None:
-        """The joint of an element, or None if it cannot be read."""
+        """Convert an element to a joint; return None if the element cannot be read."""
         with self.problems.collect():
             name = element.word("name")
             kind = element.word("type", "revolute, continuous, prismatic or fixed")
@@ -235,7 +235,6 @@ class _Reader:
         return pose(xyz, rpy)
 
     def _warn_of_repeated(self, element: Element, *tags: str) -> None:
-        """Warn of more than one child with a tag: the first is taken, as in other readers."""
         for tag in tags:
             children = element.all(tag)
             if len(children) > 1:
@@ -258,7 +257,7 @@ def read_limits(
     problems: Problems,
     unlimited: float = UNLIMITED,
 ) -> Limits:
-    """The limits of a joint; invalid ones are dropped, reversed ones swapped, with a warning."""
+    """Return the limits of a joint; drop invalid and swap reversed limits, with a warning."""
     limits, subject = Limits(), f"{element.where}: joint {quote(joint)}"
     for key in Limits._fields[2 if kind == "continuous" else 0 :]:
         if (text := texts.get(key)) is None:
@@ -285,7 +284,6 @@ def read_limits(
 
 
 def _mimic(element: Element) -> list[Tie]:
-    """The tie of a moving joint to the joint that it mimics, or an empty list."""
     if (mimic := element.first("mimic")) is None or element.get("type") == "fixed":
         return []
     factor, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
@@ -293,7 +291,7 @@ def _mimic(element: Element) -> list[Tie]:
 
 
 def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
-    """Rotor inertia (times the gear ratio squared) and friction offset of each transmission."""
+    """Return joint name -> drive, with the rotor inertia (as seen at the joint) and the offset."""
     names = [*dict.fromkeys(joint.get("name") for joint in root.all("joint"))]
     drives = {}
     for transmission in root.all("transmission"):
@@ -304,7 +302,7 @@ def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
             [joint], [actuator] = joints, actuators
             inertia = actuator.number_of("rotor_inertia", "drake:rotor_inertia", "motorInertia")
             offset = actuator.number_of("friction_offset")
-            if inertia:  # else the ratio is not read; Drake's ratio comes first
+            if inertia:  # without inertia, no ratio is read; Drake's ratio takes precedence
                 ratio = joint.number_of("mechanicalReduction", default=1.0)
                 tags = "drake:gear_ratio", "mechanicalReduction"
                 ratio = actuator.number_of(*tags, default=ratio)
@@ -321,13 +319,13 @@ def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
 
 
 def write_urdf(robot: RobotModel, path: str | Path) -> None:
-    """Write the robot as URDF; springs and gravity compensation are left out with a warning."""
+    """Write the robot as URDF; leave out springs and gravity compensation, with a warning."""
     warn_of_passive(robot)
     write(path, urdf_text(robot))
 
 
 def urdf_text(robot: RobotModel) -> str:
-    """The robot as URDF, with the links and frames of its file; merged bodies are one link."""
+    """Return the robot as URDF text; frames on fixed joints become massless links."""
     description = _on_axes(describe(robot))
     _check_characters(description)
     root = ElementTree.Element("robot", name=description.name)
@@ -345,7 +343,6 @@ def urdf_text(robot: RobotModel) -> str:
 
 
 def _check_characters(description: Description) -> None:
-    """Refuse names that could be written but not read back."""
     texts = [("robot", description.name), *(("joint", x.name) for x in description.joints)]
     for link in description.links:
         texts += [("link", link.name), *(("mesh", mesh.file) for mesh in link.meshes)]
@@ -358,9 +355,9 @@ def _check_characters(description: Description) -> None:
 
 
 def _on_axes(description: Description) -> Description:
-    """The description with every joint's axis through its child's origin, as URDF needs it.
+    """Return the description with each joint axis through the child's origin, as in URDF.
 
-    A link off the axis becomes a fixed frame of a new link, which is on the axis and has the mass.
+    A link off its axis becomes a fixed frame of a new link, which is on the axis and has the mass.
     """
     links: list[Link] = []
     joints: list[Connection] = []
@@ -381,7 +378,7 @@ def _on_axes(description: Description) -> Description:
 
 
 def _add(parent: ElementTree.Element, tag: str, **attributes: Any) -> ElementTree.Element:
-    """Add an element whose attributes are texts, numbers or lists of numbers."""
+    """Add and return an element; attributes are texts, numbers or lists of numbers."""
     texts = {
         key: x if isinstance(x, str) else " ".join(repr(float(y) + 0.0) for y in np.atleast_1d(x))
         for key, x in attributes.items()

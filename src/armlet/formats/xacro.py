@@ -1,7 +1,7 @@
-"""Expansion of xacro files by the package `xacro`, in a child process.
+"""Expand xacro files by the package `xacro`, in a child process of limited time and output.
 
-A xacro file is a program: its expressions are Python, and it reads files and environment variables.
-Load only files that you trust. The time and the output of the child process are limited.
+A xacro file is a program: its expressions are Python, and may read files and environment variables.
+Load only files that you trust.
 """
 
 import json
@@ -21,7 +21,7 @@ from armlet.formats.xml import Element, parse_xml
 
 CHILD = Path(__file__).with_name("xacro_child.py")
 MAX_SECONDS = 30.0
-"""The most time (s) that an expansion may take; a humanoid of twenty files takes half a second."""
+"""Maximum time (s) of an expansion; a humanoid of twenty files takes half a second."""
 
 
 def expand_xacro(
@@ -60,7 +60,7 @@ def expand_xacro(
 
 
 def _run_child(path: Path, arguments: Mapping[str, str], folders: Folders) -> dict[str, Any]:
-    """Run the child process, send it the folders of packages on request, and return its result."""
+    """Run the child process, answer its requests for package folders, and return its result."""
     where, start = clip(path.name), monotonic()
     packages: dict[str, str] = {}
     message: Any = {"file": str(path), "arguments": arguments}
@@ -100,7 +100,6 @@ def _run_child(path: Path, arguments: Mapping[str, str], folders: Folders) -> di
 
 
 def _end_message(where: str, line: str, seconds: float) -> str:
-    """The message if the child process ended without a result."""
     if line:
         return f"{where}: it expands to more than {MAX_BYTES} characters: expected one robot"
     if seconds >= MAX_SECONDS:
@@ -109,7 +108,7 @@ def _end_message(where: str, line: str, seconds: float) -> str:
 
 
 def _message(result: Mapping[str, Any]) -> str:
-    """The message of an error: the file, the macro that was expanded, and what xacro says."""
+    """Return the error message: the file, the macro that was expanded, and xacro's own message."""
     where = clip(Path(result["file"]).name)
     if missing := result["missing"][:10]:
         values = ", ".join(f"{quote(x)}: …" for x in missing)

@@ -1,9 +1,9 @@
-"""The child process in which the package `xacro` expands a file, started by `formats.xacro`.
+"""Child process of `formats.xacro`, in which the package `xacro` expands a file.
 
-This module imports nothing of armlet. It reads and writes lines of JSON. It reads the request,
-{"file", "arguments"}. For every $(find NAME) it writes {"find": NAME} and reads the folder of this
-package. Then it writes the result: {"text", "known"}, of which "known" has the arguments that the
-file declares or uses, or {"error", "file", "macros", "missing"}.
+This module imports nothing from armlet. It reads and writes lines of JSON. It first reads the
+request {"file", "arguments"}. For every $(find NAME) it writes {"find": NAME} and reads the folder
+of this package. Finally it writes {"text", "known"}, where "known" lists the arguments that the
+file declares or uses, or, after an error, {"error", "file", "macros", "missing"}.
 """
 
 import json
@@ -15,17 +15,17 @@ from typing import Any
 
 
 class Arguments(dict[str, str]):
-    """The arguments by name; `known` records those that the file declares or uses."""
+    """Argument name -> value; `known` collects the names that the file declares or uses."""
 
     def __init__(self, values: dict[str, str]) -> None:
         super().__init__(values)
         self.known: set[str] = set()
 
-    def __contains__(self, name: object) -> bool:  # called where a file declares it
+    def __contains__(self, name: object) -> bool:  # called where a file declares an argument
         self.known.add(str(name))
         return super().__contains__(name)
 
-    def __getitem__(self, name: str) -> str:  # called where a file uses it
+    def __getitem__(self, name: str) -> str:  # called where a file uses an argument
         value = super().__getitem__(name)
         self.known.add(name)
         return value
@@ -33,7 +33,7 @@ class Arguments(dict[str, str]):
 
 def main() -> None:
     """Read one request, and write the expanded file or the error."""
-    answers, sys.stdout = sys.stdout, sys.stderr  # keeps prints of the file out of the answers
+    answers, sys.stdout = sys.stdout, sys.stderr  # prints of xacro files go to stderr
 
     def write(**answer: Any) -> None:
         print(json.dumps(answer), file=answers, flush=True)
@@ -43,7 +43,7 @@ def main() -> None:
         return str(json.loads(sys.stdin.readline()))
 
     request = json.loads(sys.stdin.readline())
-    index = ModuleType("ament_index_python")  # in place of the index of a ROS installation
+    index = ModuleType("ament_index_python")  # replaces the package index of ROS
     packages = ModuleType("ament_index_python.packages")
     vars(packages)["get_package_share_directory"] = package_folder
     sys.modules |= {index.__name__: index, packages.__name__: packages}
@@ -53,7 +53,7 @@ def main() -> None:
     try:
         document = xacro.process_file(request["file"], mappings=arguments, verbosity=0)
         write(text=document.toprettyxml(indent="  "), known=sorted(arguments.known))
-    except Exception as error:  # of any kind, since the file is a program
+    except Exception as error:  # any exception, since the file is a program
         files = [request["file"], *xacro.all_includes]
         write(
             error=str(error).strip() or type(error).__name__,
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def _missing(error: str, files: list[str], arguments: Arguments) -> list[str]:
-    """All arguments used without a value in the files, if the error is a missing argument."""
+    """Return all arguments that lack a value if `error` reports such an argument, else []."""
     match = re.search(r"Undefined substitution argument (\w+)", error)
     if not match:
         return []

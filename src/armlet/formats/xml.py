@@ -1,4 +1,4 @@
-"""A small XML reader with line numbers, which limits size and depth and refuses document types."""
+"""Read XML with line numbers; limit size and depth, and refuse document types."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ from armlet.scalar import Vector
 
 MAX_DEPTH = 200
 MAX_ELEMENTS = 200_000
-"""The most elements of a file, since each element takes memory."""
+"""Maximum number of elements in a file, since each element takes memory."""
 NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
-"""A decimal number as in C; Python's float would also accept 1_0 and digits of other scripts."""
+"""Matches a decimal number as in C; `float` would also accept 1_0 and digits of other scripts."""
 COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 DECLARATION = re.compile(rb"<\?xml(?:[^>?]*+\?>)?")
 
 
 @dataclass(slots=True)
 class Element:
-    """A tag with its attributes, its children, and its file and line."""
+    """An XML element: tag, attributes, children and text, with file and line."""
 
     tag: str
     attributes: dict[str, str]
@@ -42,11 +42,11 @@ class Element:
         return next((child for child in self.children if child.tag == tag), None)
 
     def child(self, tag: str) -> "Element":
-        """The first child with a tag, or an empty element."""
+        """Return the first child called `tag`, or an empty element."""
         return self.first(tag) or Element(tag, {}, self.file, self.line)
 
     def need(self, tag: str, subject: str) -> "Element":
-        """The first child with a tag, which must exist."""
+        """Return the first child called `tag`; raise if there is no such child."""
         child = self.first(tag)
         if child is None:
             raise self.error(f"{subject} has no <{tag}>: expected one")
@@ -59,7 +59,7 @@ class Element:
         return self.attributes.get(key, default)
 
     def attribute(self, key: str) -> str:
-        """An attribute for a message, as written in the file."""
+        """Return key="value" as written in the file, for messages."""
         return f'{key}="{clip(self.get(key))}"'
 
     def word(self, key: str, wanted: str = "a name") -> str:
@@ -75,11 +75,11 @@ class Element:
         return numbers(text, n, f"{self.where}: <{self.tag}>{clip(text)}</{self.tag}>")
 
     def text_of(self, tag: str, default: str = "") -> str:
-        """The text of a child, without the white space around it."""
+        """Return the stripped text of a child, or `default` if there is no text."""
         return self.child(tag).text.strip() or default
 
     def number_of(self, *tags: str, default: float = 0.0) -> float:
-        """The number (`value` or text) in the first child that is found, trying `tags` in order."""
+        """Return the number (`value` or text) in the first existing child, in order of `tags`."""
         for child in filter(None, map(self.first, tags)):
             if "value" in child.attributes:
                 return child.number("value")
@@ -87,7 +87,7 @@ class Element:
         return default
 
     def numbers(self, key: str, n: int | None, default: tuple[float, ...] | None = None) -> Vector:
-        """The `n` finite numbers in an attribute, or all numbers in it if `n` is None."""
+        """Return the finite numbers in an attribute: `n` numbers, or any count if `n` is None."""
         text = self.attributes.get(key)
         if text is None:
             if default is None:
@@ -98,7 +98,7 @@ class Element:
 
 
 def numbers(text: str, n: int | None, subject: str) -> Vector:
-    """The `n` finite numbers in a text, or all numbers in it if `n` is None."""
+    """Return the finite numbers in a text: `n` numbers, or any count if `n` is None."""
     wanted = "a finite number" if n == 1 else "finite numbers separated by spaces"
     texts = re.findall("[^ \t\r\n]+", text)  # the white space of XML, unlike `str.split`
     are_numbers = all(map(NUMBER.fullmatch, texts))
@@ -112,7 +112,7 @@ def numbers(text: str, n: int | None, subject: str) -> Vector:
 
 
 class _Builder:
-    """Builds the tree of elements from the events of a parser."""
+    """Build the tree of elements from the events of an expat parser."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -168,8 +168,8 @@ def read_xml(path: Path) -> Element:
 def parse_xml(data: bytes, file: str) -> Element:
     """Parse the bytes of a file, called `file` in messages, and return the root element.
 
-    Other readers of robots overlook an XML declaration after the start, and "--" in comments. If
-    parsing fails there, declaration or comments become spaces, and the bytes are parsed again.
+    Other robot readers accept an XML declaration after the start, and "--" in comments. If parsing
+    fails there, the declaration or the comments become spaces, and the bytes are parsed again.
     """
     overlooked = [expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_MISPLACED_XML_PI]
     while True:
@@ -195,7 +195,7 @@ def parse_xml(data: bytes, file: str) -> Element:
 
 
 def _blank_overlooked(data: bytes, at: int, reason: str, root: Element | None) -> bytes:
-    """Blank out what other readers overlook, if parsing failed at `at` for this `reason`."""
+    """Blank out a misplaced declaration or all comments, depending on the parser's `reason`."""
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
         return COMMENT.sub(lambda x: _blank(x) if x[0].endswith(b"-->") else x[0], data)
     if root is None and (start := data.find(b"<?xml", at)) >= 0:
@@ -204,12 +204,11 @@ def _blank_overlooked(data: bytes, at: int, reason: str, root: Element | None) -
 
 
 def _blank(match: re.Match[bytes]) -> bytes:
-    """The match with all characters but line breaks replaced by spaces."""
     return re.sub(rb"[^\r\n]", b" ", match[0])
 
 
 def _reason(reason: str, rest: bytes, open_elements: list[Element]) -> str:
-    """The parser's error in plain words; `rest` is the input at the error."""
+    """Return the parser's error in plain words; `rest` is the byte at the error, if any."""
     if reason == expat.errors.XML_ERROR_NO_ELEMENTS:
         reason = "the file ends" if open_elements else "the file has no element"
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN and rest[:1] > b"\x7f":

@@ -1,8 +1,8 @@
-"""Counting operations as the literature does.
+"""Operation counts by the conventions of the literature.
 
-Multiplications and divisions are M, additions and subtractions are A; a negation is free, and so
-are operations on constants alone, which are done off-line. Two times a variable is a
-multiplication. Sines, cosines and the rest are listed separately.
+Multiplications and divisions count as M, additions and subtractions as A. Negations are free, and
+so are operations on constants alone, since they are done off-line. Twice a variable counts as a
+multiplication. Sines, cosines and other functions are counted by name.
 """
 
 from collections import Counter
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 COST = {"mul": "M", "div": "M", "add": "A", "sub": "A"}
 FREE = ("input", "neg")
 M_PLUS_A = {"mul": 1.0, "div": 1.0, "add": 1.0, "sub": 1.0}
-"""The weights for which the cost of a program is M + A."""
+"""Weights of operations with which the cost of a program is M + A."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """Multiplications M, additions A, and how often each other function is called."""
+    """Numbers of multiplications M, of additions A, and of other operations by name."""
 
     M: int
     A: int
@@ -25,11 +25,11 @@ class Count:
 
     @property
     def total(self) -> int:
-        """M + A, by which counts are compared."""
+        """The sum M + A, without other operations."""
         return self.M + self.A
 
     def cost(self, weight: Mapping[str, float]) -> float:
-        """The weighted sum of all operations; those without a weight count as zero."""
+        """Return the weighted sum of all operations; other operations without a weight cost 0."""
         others = sum(times * weight.get(name, 0) for name, times in self.functions)
         return self.M * weight["mul"] + self.A * weight["add"] + others
 
@@ -39,7 +39,7 @@ class Count:
 
 
 def count_operations(operations: Iterable[str]) -> Count:
-    """The count of operations, which are given by their names in a graph."""
+    """Count operations from their names in a graph, such as "mul" and "sin"."""
     times = Counter(operations)
     M, A = (sum(times[op] for op in COST if COST[op] == letter) for letter in "MA")
     others = ((op, count) for op, count in times.items() if op not in COST and op not in FREE)

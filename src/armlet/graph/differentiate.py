@@ -1,7 +1,4 @@
-"""Derivatives of traced scalars, forward and reverse, recorded in the same graph.
-
-Both modes read one table, the partial derivatives of each operation.
-"""
+"""Forward and reverse derivatives of traced scalars, recorded in the same graph."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -32,30 +29,30 @@ PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "pow": lambda y, a, b: (b * power(a, b - 1), where(equal(a, 0), 0, y * log(a))),
     "floor": lambda y, a: (0,),
 }
-"""The partial derivatives of y = op(a, b) with respect to a and b."""
+"""The partial derivatives of y = op(a, b) with respect to a and b, as functions of y, a, b."""
 CHOICES: dict[str, Callable[..., tuple[Any, Any, Any]]] = {
     "min": lambda a, b: (less(a, b), a, b),
     "max": lambda a, b: (less(b, a), a, b),
     "where": lambda c, a, b: (c, a, b),
 }
-"""The operations that choose, each as a condition, the choice where it holds, and the other choice.
+"""For operations that select: operands -> (condition, value if true, value if false).
 
-Their derivative is chosen too, not multiplied by 1 or 0: the derivative of the other choice may
-be infinite or NaN, as in a guarded division.
+The derivative is selected in the same way, not multiplied by 1 or 0: the derivative of the value
+that is not selected may be infinite or NaN, as in a guarded division.
 """
 
 
 Node = tuple[Traced, tuple[Any, ...], tuple[Any, ...]]
-"""A traced scalar, its operands, and its partial derivatives by each operand.
+"""A traced scalar, its operands, and its partial derivative by each operand.
 
-For an operation that chooses: the scalar, its two choices, and the condition in place of partials.
+For an operation in `CHOICES`: the scalar, the two values to select from, and the condition.
 """
 Masked = tuple[Any, Any]
-"""An adjoint as a condition (None for always) and a value; the adjoint is 0 elsewhere."""
+"""An adjoint: a condition (None for always) and the adjoint's value where the condition holds."""
 
 
 def derivatives(outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "forward") -> Array:
-    """The Jacobian ∂ outputs / ∂ inputs, recorded in the graph of the inputs."""
+    """Return the Jacobian ∂ outputs / ∂ inputs, recorded in the graph of the inputs."""
     for x in inputs:
         if not isinstance(x, Traced):
             kind = type(x).__name__
@@ -73,7 +70,7 @@ def derivatives(outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "f
 
 
 def _active_nodes(graph: Graph, outputs: Sequence[Any], inputs: Collection[Traced]) -> list[Node]:
-    """The nodes on paths from inputs to outputs, without the inputs, in the order of recording."""
+    """Return the nodes on paths from inputs to outputs, excluding inputs, in recording order."""
     active = {x.index for x in inputs}
     nodes: list[Node] = []
     for i in live(graph, outputs):
@@ -92,7 +89,7 @@ def _active_nodes(graph: Graph, outputs: Sequence[Any], inputs: Collection[Trace
 def _propagate(
     outputs: Sequence[Any], gradients: dict[int, dict[int, Any]], active: list[Node]
 ) -> list[dict[int, Any]]:
-    """The gradients of `outputs` from `gradients` of inputs; a gradient leaves out zero entries."""
+    """Propagate `gradients` of inputs; return one dict per output, where missing entries are 0."""
     for y, args, partials in active:
         inner = [gradients.get(a.index, {}) if isinstance(a, Traced) else {} for a in args]
         total = gradients[y.index] = {}
@@ -113,7 +110,7 @@ def _pull_back(
     inputs: Sequence[Traced],
     active: list[Node],
 ) -> list[Any]:
-    """The derivatives of the sum of cotangents times outputs with respect to each input."""
+    """Return the derivatives, by each input, of the sum of cotangents times outputs."""
     inner = {y.index for y, _, _ in active} | {x.index for x in inputs}
     adjoint: dict[int, Masked] = {}
 
@@ -140,13 +137,12 @@ def _pull_back(
 
 
 def _value(x: Masked) -> Any:
-    """An adjoint as a scalar: 0 where its condition does not hold."""
     mask, value = x
     return value if mask is None else where(mask, value, 0)
 
 
 def _sum(x: Masked, y: Masked) -> Masked:
-    """The sum of two adjoints; its condition holds where that of `x` or that of `y` holds."""
+    """Add two adjoints; the result is nonzero only where either condition holds."""
     if x[0] is y[0]:
         return x[0], x[1] + y[1]
     mask = None if x[0] is None or y[0] is None else logical_or(x[0], y[0])
@@ -157,7 +153,7 @@ def _sum(x: Masked, y: Masked) -> Masked:
 
 
 def jvp(graph: Graph, outputs: Sequence[Any], tangents: Mapping[int, Any]) -> list[Any]:
-    """The tangents of outputs; `tangents` maps the index of each input to its tangent."""
+    """Return the tangents of outputs; `tangents` maps the node index of an input to its tangent."""
     active = _active_nodes(graph, outputs, [graph.scalars[i] for i in tangents])
     along = {i: {0: dx} for i, dx in tangents.items()}
     return [gradient.get(0, 0) for gradient in _propagate(outputs, along, active)]
@@ -166,5 +162,5 @@ def jvp(graph: Graph, outputs: Sequence[Any], tangents: Mapping[int, Any]) -> li
 def vjp(
     graph: Graph, outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Traced]
 ) -> list[Any]:
-    """The cotangents of inputs: the derivatives of the sum of cotangents times outputs."""
+    """Return the derivatives, by each input, of the sum of cotangents times outputs."""
     return _pull_back(outputs, cotangents, inputs, _active_nodes(graph, outputs, inputs))

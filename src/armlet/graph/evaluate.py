@@ -1,4 +1,4 @@
-"""Programs as functions of the arrays of any library, operation by operation."""
+"""Evaluation of programs on arrays of any library, one operation after the other."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from armlet.graph.program import Program
 
 NUMBERS = (int, float, np.integer)
-"""The types of constant entries of outputs."""
+"""The types of output entries that are constants."""
 NAMESPACES = {"numpy": "numpy"} | {
     name: library.functions
     for name, library in LIBRARIES.items()
     if name not in ("jaxlib", "armlet")
 }
-"""The module with a library's functions, by the name of the library."""
+"""Library name -> name of the module with the functions of the library."""
 
 
 def function_of(program: "Program", library: str | ModuleType) -> Callable[..., Any]:
-    """A program as a function of a library's arrays; `Program.function` documents it."""
+    """Convert a program to a function of arrays of a library; see `Program.function`."""
     namespace = _library_module(library)
     if namespace.__name__ != "sympy":
         program.check_values()
@@ -63,7 +63,7 @@ def function_of(program: "Program", library: str | ModuleType) -> Callable[..., 
 
 
 def _library_module(library: str | ModuleType) -> ModuleType:
-    """The module with the functions of `library`, which is a name or the module itself."""
+    """Import the module with the functions of `library`, which is a name or that module."""
     name = library.__name__ if isinstance(library, ModuleType) else library
     modules = {**NAMESPACES, **{module: module for module in NAMESPACES.values()}}
     if not isinstance(name, str) or name not in modules:
@@ -80,7 +80,7 @@ def _library_module(library: str | ModuleType) -> ModuleType:
 def _entries(
     program: "Program", args: Sequence[Any], namespace: ModuleType
 ) -> tuple[dict[str, list[Any]], Shape]:
-    """The entries of each argument, as arrays over the leading axes, and these axes."""
+    """Split arguments into entries; return input name -> list of arrays, and the leading axes."""
     program.check_number(args)
     arrays = [_array(arg, namespace) for arg in args]
     inputs = program.inputs.values()
@@ -94,7 +94,7 @@ def _entries(
 
 
 def _stack(namespace: ModuleType, zero: Any, leading: Shape, values: list[Any]) -> Any:
-    """Stack values along a new last axis; adding `zero` broadcasts them to the leading axes."""
+    """Stack values along a new last axis; adding `zero` broadcasts values to the leading axes."""
     full = [
         y if not isinstance(y, NUMBERS) and tuple(y.shape) == leading else y + zero for y in values
     ]
@@ -102,7 +102,7 @@ def _stack(namespace: ModuleType, zero: Any, leading: Shape, values: list[Any]) 
 
 
 def _array(x: Any, namespace: ModuleType) -> Any:
-    """`x` as an array of the library; a PyTorch tensor stays as it is, to keep its derivatives."""
+    """Convert `x` to an array of the library; a PyTorch tensor is returned as it is."""
     tensor = getattr(namespace, "Tensor", None)
     return x if tensor is not None and isinstance(x, tensor) else namespace.asarray(x)
 
@@ -112,10 +112,10 @@ def _array(x: Any, namespace: ModuleType) -> Any:
 
 @lru_cache(maxsize=64)
 def casadi_function(program: "Program", casadi: ModuleType) -> Callable[..., Any]:
-    """The program as a `casadi.Function` of one state's matrices: a vector is a column.
+    """Convert a program to a `casadi.Function` of the matrices of one state; vectors are columns.
 
-    It returns expressions for symbols, and numbers for numbers. The operations are recorded once,
-    in SX; a call with MX symbols is one node of the MX graph.
+    The function returns expressions for symbols, and numbers for numbers. The operations are
+    recorded once, in SX; a call with MX symbols is one node of the MX graph.
     """
     name = program.name
     symbols = {key: casadi.SX.sym(key, *_axes(name, x.shape)) for key, x in program.inputs.items()}
@@ -142,7 +142,7 @@ def casadi_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
 
 
 def check_matrices(program: "Program", args: Sequence[Any]) -> None:
-    """Raise if an argument has not the shape of its input: CasADi would repeat or transpose it."""
+    """Raise DataError for an argument of a wrong shape, which CasADi would repeat or transpose."""
     for x, arg in zip(program.inputs.values(), args, strict=True):
         shape = tuple(arg.shape if hasattr(arg, "shape") else np.shape(arg))
         expected = _axes(program.name, x.shape)
@@ -151,13 +151,13 @@ def check_matrices(program: "Program", args: Sequence[Any]) -> None:
 
 
 def _word(name: str) -> str:
-    """A name that CasADi accepts: a letter first, no two underscores in a row."""
+    """Return a name that CasADi accepts: it begins with a letter and never repeats underscores."""
     word = re.sub(r"[\W_]+", "_", name).strip("_")
     return word if word[:1].isalpha() else f"armlet_{word}".strip("_")
 
 
 def _axes(name: str, shape: Shape) -> tuple[int, int]:
-    """The rows and columns of the CasADi matrix for an array of `shape`."""
+    """Return the rows and columns of the CasADi matrix for an array of `shape`."""
     if len(shape) > 2:
         raise CompileError(f"{name} has an array of shape {shape}: CasADi's have two axes at most")
     rows, columns = (*shape, 1, 1)[:2]

@@ -1,7 +1,7 @@
-"""Folding of trivial operations, and of signs.
+"""Folding: trivial operations are simplified, and signs are moved outwards.
 
-Each rule reads as the identity it states. Signs are moved outwards: a negation is free, and `a b`
-and `-a b` then share one product.
+Each rule reads as the identity that it states. Negations are free, and moving signs outwards lets
+`a b` and `-a b` share one product.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ NUMBERS = (int, float)
 
 
 def opposite(x: Any) -> Any:
-    """-x, if x is a negation or a negative number, else None."""
+    """Return -x if x is a negation or a negative number, else None."""
     if isinstance(x, NUMBERS):
         return -x if x < 0 else None
     op, args = x.graph.nodes[x.index]
@@ -22,13 +22,10 @@ def opposite(x: Any) -> Any:
 
 
 def fold(op: str, args: tuple[Any, ...]) -> Any:
-    """The simpler value of an operation, or None if no rule applies.
-
-    At least one operand must be a traced scalar.
-    """
+    """Return the simpler value of an operation on traced scalars, or None if no rule applies."""
     x, y = args[0], args[-1]
     # fmt: off
-    match op:  # then its operands: half the time of matching both together
+    match op:  # operands are matched later: twice as fast as matching op and operands at once
         case "neg":                                    return opposite(x)
         case "add":
             match numbers(args):
@@ -65,22 +62,19 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
 
 
 def numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The operands, with None in place of traced scalars.
-
-    A traced scalar must not be compared with a number: the comparison would be recorded.
-    """
+    """Return the operands, with None for traced scalars, whose comparisons would be recorded."""
     return tuple([a if isinstance(a, NUMBERS) else None for a in args])
 
 
 def is_condition(x: Any) -> bool:
-    """Whether `x` can only be 1 or 0: a number, a comparison, or a choice between such operands."""
+    """Whether `x` is always 1 or 0: 1, 0, a comparison, or a `where` between such operands."""
     if isinstance(x, NUMBERS):
         return x in (0, 1)
     return x.op in COMPARISONS or (x.op == "where" and all(map(is_condition, x.args[1:])))
 
 
 def is_negation(condition: Any) -> bool:
-    """Whether a condition is the negation of another."""
+    """Whether a condition has the form "not c", that is `where(c, 0, 1)`."""
     return bool(condition.op == "where" and numbers(condition.args)[1:] == (0, 1))
 
 

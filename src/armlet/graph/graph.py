@@ -1,7 +1,7 @@
 """The expression graph: a flat list of operations, each recorded once, after its operands.
 
-To evaluate, count, differentiate or print a program is to replay its list with another meaning
-of the operations. There is no recursion, so a program may have any length.
+Programs are evaluated, counted, differentiated and printed by a loop over the list, without
+recursion, so that a program may have any length.
 
 Folding `0 x` to 0 and `x - x` to 0 assumes finite numbers, and loses the sign of a zero.
 """
@@ -61,14 +61,14 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "pow": scalar.power,
     "floor": scalar.floor,
 }
-"""The function of each operation, for numbers, arrays, symbols and traced scalars alike.
+"""The function of each operation, which takes numbers, arrays, symbols and traced scalars.
 
-A comparison is 1 or 0, and `where(c, x, y)` is x where c is not zero, and y elsewhere.
+Comparisons return 1 or 0. `where(c, x, y)` returns x where c is not zero, and y elsewhere.
 """
 
 
 class Graph:
-    """A growing list of operations, in which equal operations are recorded once."""
+    """A growing list of operations. Equal operations are recorded once."""
 
     def __init__(self) -> None:
         self.nodes: list[tuple[str, tuple[Any, ...]]] = []
@@ -77,26 +77,26 @@ class Graph:
         self.interned: dict[tuple[str, tuple[Any, ...]], Traced] = {}
 
     def input(self, name: str, k: int) -> "Traced":
-        """The variable for entry `k` of the argument `name`."""
+        """Return the traced scalar for entry `k` of the argument `name`."""
         return self.node("input", (name, k))
 
     def symbol(self, name: str) -> "Traced":
-        """A constant with a name and no value; operations on constants alone are not counted."""
+        """Return the traced scalar of a symbolic constant, which has a name and no value."""
         return self.node("symbol", (name,))
 
     def entries(self, inputs: Iterable[Input]) -> list["Traced"]:
-        """The variables for all entries of the inputs, one after the other."""
+        """Return the traced scalars for all entries of the inputs, one input after the other."""
         return [self.input(x.name, k) for x in inputs for k in range(x.size)]
 
     def record(self, op: str, *args: Any) -> Any:
-        """Record an operation; return the traced scalar or the number that is its result."""
+        """Record an operation, or compute it if all operands are numbers; return the result."""
         for a in args:
             if isinstance(a, Traced):
                 return self.record_folded(op, args)
         return OPERATIONS[op](*args)
 
     def record_folded(self, op: str, args: tuple[Any, ...]) -> Any:
-        """Fold or record an operation with at least one traced operand, and return its result."""
+        """Fold or record an operation with at least one traced operand; return the result."""
         folded = fold(op, args)
         if folded is not None:
             return folded
@@ -107,13 +107,13 @@ class Graph:
         return self.node(op, args)
 
     def copy(self, op: str, *args: Any) -> Any:
-        """Record a node of another graph, even an input or symbol, with operands of this graph."""
+        """Record a copy of a node of another graph, with operands of this graph."""
         if op in ("input", "symbol"):
             return self.node(op, args)
         return self.record(op, *args)
 
     def node(self, op: str, args: tuple[Any, ...]) -> "Traced":
-        """Record an operation without folding it, or return the scalar of an equal operation."""
+        """Record an operation without folding it, unless an equal one exists; return its scalar."""
         key = (op, args)
         scalar = self.interned.get(key)
         if scalar is None:
@@ -138,7 +138,7 @@ def _rank(a: Any) -> int:
 
 
 def _operator(op: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    """The two methods of Traced that record `op`, with the scalar on the left and on the right."""
+    """Return the methods of `Traced` that record `op` with the scalar as left or right operand."""
 
     def left(self: "Traced", other: Any) -> Any:
         if isinstance(other, SCALARS):
@@ -154,8 +154,6 @@ def _operator(op: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], 
 
 
 def _composed(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The method of Traced for a function that is composed of operations."""
-
     def method(self: "Traced", other: Any) -> Any:
         return function(self, other) if isinstance(other, SCALARS) else NotImplemented
 
@@ -163,8 +161,6 @@ def _composed(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _function(op: str) -> Callable[[Any], Any]:
-    """The method of Traced that records an operation of one scalar."""
-
     def method(self: "Traced") -> Any:
         return self.graph.record_folded(op, (self,))
 
@@ -172,7 +168,7 @@ def _function(op: str) -> Callable[[Any], Any]:
 
 
 class Traced(NumPyRecorder):
-    """A scalar that records the operations on it."""
+    """A scalar that records the operations on it in a graph."""
 
     __slots__ = ("graph", "index")
 
@@ -190,7 +186,7 @@ class Traced(NumPyRecorder):
 
     @property
     def is_constant(self) -> bool:
-        """Whether the scalar is computed from constants alone, so that it is not counted."""
+        """Whether the scalar depends on constants alone; such operations are not counted."""
         return self.graph.constant[self.index]
 
     def __repr__(self) -> str:
@@ -225,7 +221,7 @@ class Traced(NumPyRecorder):
         return self._quotient(other)
 
     def __pow__(self, exponent: Any) -> Any:
-        """The power, by products for a small whole exponent and by the square root for 0.5."""
+        """Return the power: by products for small integer exponents, by a square root for 0.5."""
         if not isinstance(exponent, SCALARS):
             return NotImplemented
         if isinstance(exponent, Traced) or not abs(exponent) <= PRODUCTS:
@@ -258,15 +254,15 @@ class Traced(NumPyRecorder):
         raise branch_error("is made an index")
 
     def record(self, op: str, *args: Any) -> Any:
-        """Record an operation on `args` in the graph of this scalar."""
+        """Record an operation on `args` in the graph of this scalar; return the result."""
         return self.graph.record(op, *(a.item() if isinstance(a, np.generic) else a for a in args))
 
     def arctan2(self, other: Any) -> Any:
-        """The angle of the point (other, self); NumPy calls a method of this name."""
+        """Return the angle of the point (other, self); the method has the name that NumPy uses."""
         return self.graph.record("atan2", self, other)
 
     def __getattr__(self, name: str) -> Any:
-        """A further elementwise function, which NumPy calls as a method of the entries."""
+        """Return a further elementwise function; NumPy looks it up as a method of array entries."""
         if name not in ELEMENTARY:
             raise AttributeError(f"a traced value has no attribute {name!r}")
         return partial(ELEMENTARY[name], self)
@@ -274,11 +270,11 @@ class Traced(NumPyRecorder):
 
 SCALARS = (Traced, int, float)
 PRODUCTS = 64
-"""The largest whole exponent for which a power is computed by products."""
+"""The largest absolute value of an integer exponent whose power is computed by products."""
 
 
 def live(graph: Graph, outputs: Iterable[Any]) -> list[int]:
-    """The indices of the nodes that the outputs need, in the order of recording."""
+    """Return the indices of the nodes that the outputs depend on, in recording order."""
     needed = bytearray(len(graph.nodes))
     for y in outputs:
         if isinstance(y, Traced):
@@ -292,7 +288,7 @@ def live(graph: Graph, outputs: Iterable[Any]) -> list[int]:
 
 
 def graph_of(arrays: Sequence[Any]) -> Graph | None:
-    """The graph of the traced scalars in the arrays, or None if there are no traced scalars."""
+    """Return the graph of the traced scalars in the arrays, or None if no scalar is traced."""
     for array in arrays:
         for x in np.asarray(array, dtype=object).flat:
             if isinstance(x, Traced):
@@ -301,13 +297,13 @@ def graph_of(arrays: Sequence[Any]) -> Graph | None:
 
 
 def object_array(values: Sequence[Any], shape: Shape | None = None) -> Array:
-    """An object array of `values`, one-dimensional unless `shape` says otherwise."""
+    """Return an object array of `values`; without `shape` the array has one dimension."""
     array: Array = np.empty(len(values), dtype=object)
     array[:] = values
     return array if shape is None else array.reshape(shape)
 
 
 def arrays_of_shapes(values: Iterable[Any], shapes: Iterable[Shape]) -> list[Array]:
-    """Split a row of values into object arrays of the shapes, one after the other."""
+    """Split a flat sequence of values into consecutive object arrays with the shapes `shapes`."""
     row = iter(values)
     return [object_array([*islice(row, prod(shape))], shape) for shape in shapes]

@@ -1,4 +1,4 @@
-"""A loop around a program; the derivatives of a loop are loops as well."""
+"""Loops around programs. The derivatives of a loop are loops as well."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,31 +10,31 @@ from armlet.graph.signature import named_inputs, prefixed_inputs
 
 @dataclass(frozen=True)
 class Loop:
-    """A program that is run step by step, with some outputs as inputs of the next step.
+    """A program that runs step by step, where some outputs become inputs of the next step.
 
-    One call runs the loop from one start or from many. A call passes the carried inputs as they are
-    at the start; the rate of any other input says how often it changes.
+    A call computes one run or many runs, each from its own initial values, which are passed as the
+    carried inputs. Other inputs have a rate, which states how often they change; see `Input`.
     """
 
     body: Program
-    """One step, or one stage of a step."""
+    """The program of one step, or of one stage of a step."""
     carried: Mapping[int, str] = field(default_factory=dict)
-    """The input that an output becomes in the next step, by the index of the output."""
+    """Output index -> name of the carried input that the output becomes in the next step."""
     recorded: Sequence[int] = ()
-    """The indices of outputs that are recorded. A call says how many steps make a row, and the
-    row has the value after the last one. Other outputs are returned after the last step alone."""
+    """The indices of recorded outputs. A call sets the number of steps per row of a record; a row
+    holds the value after its last step. For other outputs, only the final value is returned."""
     period: int | None = None
-    """The number of rows of records, and of inputs that change with every step; later steps start
-    again at the first row. By default there is a row for every step."""
+    """The number of rows of records, and of inputs that change with every step. After the last row,
+    the next step uses the first row again. By default no row is used again."""
     stages: int = 1
     """How often the body runs in a step, each time with another row of the inputs of rate "stage".
     A short body that runs often stays in the instruction cache of the processor."""
 
     def jvp(self, names: Collection[str]) -> "Loop":
-        """The loop that also carries tangents, given those of the starts and of the inputs `names`.
+        """Return a loop that also computes the tangents of all outputs.
 
-        For each input x, carried or in `names`, its body has one more input, "tangent_x".
-        Its outputs are those of this loop, followed by their tangents in the same order.
+        For each input x, carried or in `names`, the new body has one more input, "tangent_x". Its
+        outputs are the outputs of this loop, followed by their tangents in the same order.
         """
         outputs, inputs = self.body.outputs, self.body.inputs
         active = [inputs[name] for name in (*self.carried.values(), *names)]
@@ -49,14 +49,14 @@ class Loop:
         return Loop(body, {**self.carried, **carried}, recorded, self.period, self.stages)
 
     def vjp(self, names: Collection[str]) -> "Loop":
-        """The loop that runs backwards and pulls cotangents of carried values back to the start.
+        """Return a loop that runs backwards and pulls cotangents back to the initial values.
 
-        Each of its steps takes the arguments of a step of this loop, also the carried inputs; the
-        last step comes first. For each carried input x it carries "cotangent_x", which at the end
-        is the derivative by the start. Its further outputs are the derivatives by the inputs
-        `names`, in this order. Those by inputs that change with the steps are recorded; that by any
-        other input x is carried as the sum "sum_x". Inputs of this loop that no derivative depends
-        on are left out. This loop must not have stages.
+        The last step comes first, and each step also takes the values of the carried inputs in that
+        step. For each carried input x, the new loop carries "cotangent_x", which ends as the
+        derivative by the initial value of x. Further outputs are the derivatives by the inputs
+        `names`, in this order: recorded if the input changes with the steps, else summed and
+        carried as "sum_x". Inputs that no derivative depends on are left out. This loop must not
+        have stages.
         """
         inputs, carried = self.body.inputs, [*self.carried.values()]
         wanted = [inputs[name] for name in (*carried, *names)]

@@ -27,13 +27,13 @@ class Program:
     name : str
         What the program computes.
     inputs : mapping of str to Input
-        The arguments in order, each with its shape in one state and how often it changes.
+        The arguments in order, each with its shape for one state and the rate at which it changes.
     outputs : tuple of arrays
-        The results, arrays of traced scalars and numbers.
+        The results as object arrays of traced scalars and numbers.
     single : bool
-        Whether the only output is returned bare, not in a tuple.
+        Whether the only output is returned as an array, not in a tuple.
     names : tuple of str, optional
-        The names of the outputs, which are then returned in a named tuple.
+        The names of the outputs. With names, the outputs are returned in a named tuple.
     """
 
     name: str
@@ -46,16 +46,16 @@ class Program:
 
     @property
     def nodes(self) -> Iterator[tuple[int, str, tuple[Any, ...]]]:
-        """The live nodes: index, operation and operands of each, in the order of recording."""
+        """The live nodes as tuples (index, operation, operands), in recording order."""
         return ((i, *self.graph.nodes[i]) for i in self.live)
 
     @property
     def symbols(self) -> list[str]:
-        """The names of the constants that have no value."""
+        """The names of the symbolic constants, which have no value."""
         return [args[0] for _, op, args in self.nodes if op == "symbol"]
 
     def check_values(self) -> None:
-        """Raise if a constant has no value: such a program can be counted and printed, not run."""
+        """Raise if a constant has no value: the program can be printed and counted, but not run."""
         if self.symbols:
             raise CompileError(
                 f"{self.name} has symbolic constants ({', '.join(self.symbols[:4])}, …): "
@@ -63,7 +63,7 @@ class Program:
             )
 
     def replay(self, meaning: Callable[..., Any]) -> list[Any]:
-        """Evaluate each node as `meaning(op, *operands)`; return the output entries in a list."""
+        """Evaluate each node as `meaning(op, *operands)`; return all output entries in one list."""
         value: dict[int, Any] = {}
         for i, op, args in self.nodes:
             value[i] = meaning(op, *[value[a.index] if type(a) is Traced else a for a in args])
@@ -71,7 +71,7 @@ class Program:
         return [value[y.index] if type(y) is Traced else y for y in flat]
 
     def count(self) -> Count:
-        """The number of multiplications and additions, counted as in the literature."""
+        """Count multiplications, additions and other operations as in the literature."""
         return self._count
 
     @cached_property
@@ -79,19 +79,19 @@ class Program:
         return count_operations(op for i, op, _ in self.nodes if not self.graph.constant[i])
 
     def derivative(self, wrt: str, mode: str = "forward") -> "Program":
-        """The program of the partial derivatives of all outputs with respect to one input.
+        """Return the program that differentiates all outputs with respect to one input.
 
         Parameters
         ----------
         wrt : str
             The input to differentiate with respect to.
         mode : {"forward", "reverse"}
-            The mode of automatic differentiation: the same values by different operations.
+            The mode of automatic differentiation. Both compute the same values.
 
         Returns
         -------
         Program
-            The inputs stay the same; the shape of input `wrt` is appended to that of each output.
+            Takes the same inputs. The shape of `wrt` is appended to the shape of each output.
 
         Examples
         --------
@@ -113,13 +113,13 @@ class Program:
         return program(name, self.inputs, outputs, self.single, self.names)
 
     def jvp(self) -> "Program":
-        """The program of the Jacobian-vector products: outputs differentiated along tangents.
+        """Return the program that differentiates all outputs along tangents of the inputs.
 
         Returns
         -------
         Program
-            Its inputs are those of this program and a tangent for each, of the same shape; its
-            outputs are the derivatives of the outputs along these tangents.
+            Computes Jacobian-vector products from the inputs of this program, followed by one
+            tangent per input, of the same shape.
 
         Examples
         --------
@@ -133,15 +133,15 @@ class Program:
         return program(f"jvp of {self.name}", inputs, outputs, self.single, self.names)
 
     def vjp(self) -> "Program":
-        """The program of the vector-Jacobian products: cotangents pulled back to every input.
+        """Return the program that pulls cotangents of the outputs back to all inputs.
 
         Returns
         -------
         Program
-            Its inputs are those of this program and a cotangent for each output, of the same shape;
-            its outputs are the derivatives of the sum of cotangents times outputs, one array for
-            each input of this program. It takes a few times the operations of this program, however
-            many inputs there are.
+            Computes vector-Jacobian products from the inputs of this program, followed by one
+            cotangent per output, of the same shape. There is one result per input: the derivative
+            of the sum of cotangents times outputs. For any number of inputs, the operation count
+            is a few times the count of this program.
 
         Examples
         --------
@@ -158,26 +158,27 @@ class Program:
         return program(f"vjp of {self.name}", inputs, gradients, False, tuple(self.inputs))
 
     def copy(self) -> tuple[Graph, list[Any]]:
-        """Copy the operations to a new graph; return this graph and the output entries in it."""
+        """Copy the operations to a new graph; return the graph and a list of the output entries."""
         graph = Graph()
         return graph, self.replay(graph.copy)
 
     def function(self, library: str | ModuleType = np) -> Callable[..., Any]:
-        """The program as a function of the arrays of a library, evaluated operation by operation.
+        """Convert the program to a function of the arrays of a library, without compilation.
 
         Parameters
         ----------
         library : str or module
-            "numpy", "jax" or "torch" for their arrays with any leading axes; "casadi" for its
-            matrices; "sympy" or "mpmath" for object arrays of their scalars; or the module itself.
+            The library, by name or as a module. With "numpy", "jax" or "torch", arrays may have
+            leading axes. "casadi" stands for CasADi matrices, "sympy" and "mpmath" for object
+            arrays of scalars.
 
         Returns
         -------
         callable
-            Takes the inputs in order, returns the output or the tuple of outputs. JAX and PyTorch
-            can differentiate, map and compile it; for machine code and exact derivatives without
-            their compilers, pass their arrays to a method of a robot or to a kernel. For CasADi it
-            is a `casadi.Function` with named arguments and results.
+            Takes the inputs in order and returns the output or a tuple of outputs. JAX and PyTorch
+            can differentiate, map and compile the function. Robot methods and kernels take JAX and
+            PyTorch arrays as well, and run machine code with exact derivatives. For CasADi the
+            result is a `casadi.Function` with named arguments and results.
 
         Examples
         --------
@@ -198,14 +199,14 @@ class Program:
             )
 
     def sympy(self) -> tuple[list[tuple[Any, Any]], Any]:
-        """The program as SymPy formulas with common subexpressions, as `sympy.cse` returns them.
+        """Return SymPy formulas with common subexpressions, in the form of `sympy.cse`.
 
         Returns
         -------
         replacements : list of (symbol, expression)
-            The assignments of `listing`, in order, so that nothing is expanded.
+            The assignments of `listing`, in order; no expression is expanded.
         results : array of expressions, or tuple of arrays
-            The outputs, in the symbols of the replacements and of the arguments: q1, q2, …
+            The outputs, in terms of the replaced symbols and of the arguments q1, q2, …
 
         Examples
         --------
@@ -221,12 +222,12 @@ class Program:
         return replacements, results
 
     def listing(self) -> str:
-        """The program as text to read: one assignment to a named variable per line.
+        """Return the program as readable text: one assignment to a named variable per line.
 
-        A line is one operation or one sum of products. Sines, cosines and sums of angles are named
-        s2, c23 and q23, results after their quantity and constants after their symbol. Other
-        variables are k1, k2, …, which depend on constants alone and are not counted, and t1, t2, …,
-        which are counted. The counted lines have exactly the operations that `count` counts.
+        A line is one operation or one sum of products. Sines, cosines and sums of angles have names
+        like s2, c23 and q23; results are named after their quantity, constants after their symbol.
+        Variables k1, k2, … depend on constants alone and are not counted; other variables are
+        t1, t2, …. The counted lines contain exactly the operations that `count` counts.
 
         Examples
         --------
@@ -252,37 +253,37 @@ class Program:
         fused: bool | None = None,
         sines: str = "library",
     ) -> str:
-        """The program as source code.
+        """Return the program as source code.
 
         Parameters
         ----------
         target : {"c", "cpp", "cuda", "python", "matlab", "julia", "latex", "listing"}
-            A C99 function; a C++ template; a CUDA device function and kernel, one thread per state;
-            a function of NumPy arrays, of MATLAB or Octave, or of Julia; the lines of an align
-            environment; the text of `listing`. The last five are for people to read: they take
-            one state and, of the options below, only `name`.
+            In this order: a C99 function; a C++ template; a CUDA device function and a kernel with
+            one thread per state; a NumPy, MATLAB (or Octave) or Julia function; the lines of a
+            LaTeX align environment; the text of `listing`. The last five targets are for people
+            to read: they print code for one state, and the only option they take is `name`.
         name : str, optional
-            The name of the function, changed to a valid identifier; by default that of the program.
+            The function name, converted to a valid identifier; by default the program's name.
         dtype : {"float64", "float32"}
-            The type of numbers; a C++ template takes any.
+            The type of numbers. A C++ template works for any type.
         fused : bool, optional
-            Whether a product and the sum that uses it are printed as one call of `fma`, rounded
-            once as in a kernel, or as `a * b + c`, which a compiler may still fuse. The default is
-            true for CUDA, where all machines fuse, and false for C and C++: there `fma` is slow if
-            the processor lacks the instruction, or if the compiler is called without the option for
-            it (gcc: `-mfma`).
+            If true, a product and the sum that uses it are printed as one call of `fma`, rounded
+            once as in a kernel. If false, they are printed as `a * b + c`, which a compiler may
+            still fuse. The default is true for CUDA, where every GPU has the instruction, and false
+            for C and C++, where `fma` is slow unless the processor has the instruction and the
+            compiler may use it (gcc: `-mfma`).
         sines : {"library", "armlet"}
-            Which sines and cosines are called: those of libm, or those of armlet, which are then
-            part of the text. With "armlet" and fused products, results are bit-identical to those
-            of the kernel (gcc: `-ffp-contract=off`).
+            Whether to call sine and cosine of the C library, or armlet's own, which are then
+            printed too. With "armlet" and `fused=True`, results are bit-identical to the results
+            of the kernel (compile with `-ffp-contract=off` in gcc).
 
         Returns
         -------
         str
-            The text, the same for equal programs. In C, the arguments of the function are arrays,
-            the inputs and then the outputs. Symbolic constants are arguments too: keywords in
-            Python and Julia, fields of a last argument `constants` in MATLAB, and an array
-            `constants` in the order of `symbols`, after the inputs, in C, C++ and CUDA.
+            The text, the same for equal programs. In C, the function takes arrays: first the
+            inputs, then the outputs. Symbolic constants are arguments too: keywords in Python and
+            Julia; fields of a last argument `constants` in MATLAB; an array `constants` after the
+            inputs, in the order of `symbols`, in C, C++ and CUDA.
 
         Examples
         --------
@@ -305,7 +306,7 @@ class Program:
 
     @without_collections
     def to_dict(self) -> dict[str, Any]:
-        """The program as plain data: an operand is a node's number, or a list of one constant."""
+        """Return plain data for JSON; an operand is a node number or a list of one constant."""
         number = {i: k for k, i in enumerate(self.live)}
 
         def plain(x: Any) -> Any:
@@ -327,7 +328,7 @@ class Program:
     @classmethod
     @without_collections
     def from_dict(cls, data: dict[str, Any]) -> "Program":
-        """The program of the plain data that `to_dict` returns."""
+        """Create a program from the plain data that `to_dict` returns."""
         graph = Graph()
 
         def scalar(x: Any) -> Any:
@@ -351,7 +352,7 @@ class Program:
 
 
 PRINTING = "armlet.codegen.source"
-"""The module that prints programs. It is a layer above this one, so it is imported on first use."""
+"""The module that prints programs, imported on first use: it imports this module itself."""
 
 
 def program(
@@ -361,7 +362,7 @@ def program(
     single: bool,
     names: Names | None = None,
 ) -> Program:
-    """The program whose outputs are arrays of traced scalars and numbers."""
+    """Create a program from its outputs, arrays of traced scalars and numbers."""
     flat = [y for output in outputs for y in output.flat]
     graph = next((y.graph for y in flat if isinstance(y, Traced)), Graph())
     return Program(name, inputs, tuple(outputs), graph, tuple(live(graph, flat)), single, names)
@@ -371,7 +372,7 @@ def program(
 def trace_function(
     name: str, function: Callable[..., Any], inputs: Mapping[str, Shape] | Iterable[Input]
 ) -> Program:
-    """The program that a function records when it is called with traced arguments.
+    """Record the operations of a function, called with traced arguments, as a program.
 
     The function takes the graph and one array per input; it returns an array or a tuple of arrays.
     If `inputs` maps names to shapes, all inputs change with every state.
@@ -389,17 +390,17 @@ def trace_function(
 
 
 def replacement(value: Mapping[int, Any], x: Any) -> Any:
-    """The new value of operand `x`: `value[x.index]`, or `x` itself if it is a number."""
+    """Return the new value of operand `x`: `value[x.index]`, or `x` itself if it is a number."""
     return value[x.index] if isinstance(x, Traced) else x
 
 
 def new_array(value: Mapping[int, Any], old: Array) -> Array:
-    """The array with each entry replaced by its new value."""
+    """Return a copy of array `old` in which each entry has its new value; see `replacement`."""
     return object_array([replacement(value, x) for x in old.flat], old.shape)
 
 
 def with_values(old: Program, value: Mapping[int, Any]) -> Program:
-    """The program with each entry of an output replaced by its new value."""
+    """Return a copy of program `old` in which each output entry has its new value."""
     outputs = [new_array(value, output) for output in old.outputs]
     return program(old.name, old.inputs, outputs, old.single, old.names)
 
@@ -407,7 +408,7 @@ def with_values(old: Program, value: Mapping[int, Any]) -> Program:
 def with_tangents(
     old: Program, active: Iterable[Input]
 ) -> tuple[list[Input], list[Any], list[Any]]:
-    """Add a tangent per active input; return the new inputs, output entries and output tangents."""
+    """Add a tangent per active input; return tangent inputs, output entries and their tangents."""
     graph, flat = old.copy()
     active = list(active)
     tangents = prefixed_inputs(old.inputs, "tangent", active)
@@ -418,9 +419,9 @@ def with_tangents(
 def with_cotangents(
     old: Program, outputs: Mapping[int, Input], wanted: Collection[Input]
 ) -> tuple[Graph, list[Input], list[Array]]:
-    """Pull cotangents of outputs back to inputs; return the graph, cotangents and derivatives.
+    """Pull cotangents back to `wanted` inputs; return the graph, cotangent inputs and derivatives.
 
-    `outputs` maps the index of each such output to an Input with its name and shape.
+    `outputs` maps output indices to Inputs with the names and shapes of these outputs.
     """
     graph, flat = old.copy()
     results = arrays_of_shapes(flat, [y.shape for y in old.outputs])
@@ -432,7 +433,7 @@ def with_cotangents(
 
 @without_collections
 def compact(old: Program) -> Program:
-    """The program in a graph without dead nodes, with Python numbers as constants."""
+    """Copy a program to a graph without dead nodes and with Python numbers as constants."""
     graph = Graph()
     value: dict[int, Any] = {}
     for i, op, args in old.nodes:

@@ -1,6 +1,6 @@
-"""The signature of a program: the shapes and rates of its arguments, and how results are returned.
+"""Signatures of programs: shapes and rates of arguments, and the form of results.
 
-One result is returned bare, several in a tuple, named ones in a named tuple.
+A single result is an array; several results are a tuple, or a named tuple if they have names.
 """
 
 from collections import namedtuple
@@ -14,16 +14,16 @@ from armlet.errors import CompileError, DataError, quote
 
 Shape = tuple[int, ...]
 Names = tuple[str, ...]
-"""The names of results, the fields of a named tuple."""
+"""The names of results, which are the fields of a named tuple."""
 
 
 class Input(NamedTuple):
-    """An argument: its name, its shape in one state, and the rate at which it changes.
+    """An argument: its name, its shape for one state, and the rate at which it changes.
 
-    An input of rate "state" has a value for every state. A call passes an input of rate "once"
-    with one value, or with one for every state. A loop that runs from many starts together has
-    three more rates: "step" is a value per step, the same for all runs; "run" is a value per run,
-    the same in all steps; "stage" is a value per stage of a step, the same in all steps.
+    An input of rate "state" has one value per state. For rate "once", a call passes one value for
+    all states or one value per state. A `Loop` of many runs has three more rates: "step" means one
+    value per step, the same for all runs; "run" means one value per run, the same in all steps;
+    "stage" means one value per stage of a step, the same in all steps.
     """
 
     name: str
@@ -32,12 +32,12 @@ class Input(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The number of entries."""
+        """The number of entries for one state."""
         return prod(self.shape)
 
 
 def named_inputs(inputs: Mapping[str, Shape] | Iterable[Input]) -> dict[str, Input]:
-    """Inputs by name; if `inputs` maps names to shapes, all of them change with every state."""
+    """Return inputs by name; if `inputs` maps names to shapes, all inputs have rate "state"."""
     if isinstance(inputs, Mapping):
         inputs = (Input(name, tuple(shape)) for name, shape in inputs.items())
     return {x.name: x for x in inputs}
@@ -46,7 +46,7 @@ def named_inputs(inputs: Mapping[str, Shape] | Iterable[Input]) -> dict[str, Inp
 def prefixed_inputs(
     inputs: Mapping[str, Input], prefix: str, others: Iterable[Input]
 ) -> list[Input]:
-    """The inputs `others`, renamed by a prefix so that all names differ, also from `inputs`."""
+    """Return `others` with prefixed names, which differ from each other and from `inputs`."""
     taken = set(inputs)
     renamed = []
     for x in others:
@@ -59,7 +59,7 @@ def prefixed_inputs(
 
 
 def leading_axes(inputs: Iterable[Input], shapes: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
-    """The leading axes of a call and of each array: the axes before those of one state."""
+    """Return the leading (batch) axes of a call, and a list of the leading axes of each array."""
     inputs = list(inputs)
     own = [_leading(x, shape) for x, shape in zip(inputs, shapes, strict=True)]
     of_states = [k for k, x in enumerate(inputs) if x.rate == "state"]
@@ -79,7 +79,7 @@ def leading_axes(inputs: Iterable[Input], shapes: Sequence[Shape]) -> tuple[Shap
 
 
 def given_once(inputs: Iterable[Input], own: Iterable[Shape]) -> frozenset[str]:
-    """The names of the inputs of rate "once" that a call passes without leading axes."""
+    """Return the names of inputs of rate "once" that a call passes without leading axes."""
     pairs = zip(inputs, own, strict=True)
     return frozenset(x.name for x, axes in pairs if x.rate == "once" and not axes)
 
@@ -96,7 +96,7 @@ def _leading(x: Input, shape: Shape) -> Shape:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise if the names of results cannot be the fields of a named tuple."""
+    """Raise CompileError if names of results cannot be the fields of a named tuple."""
     for name in names:
         if not name.isidentifier() or iskeyword(name) or name.startswith("_"):
             raise CompileError(
@@ -108,7 +108,7 @@ def check_names(names: Sequence[str]) -> None:
 
 @cache
 def result_type(names: Names) -> type[tuple[Any, ...]]:
-    """The class of named tuples with these fields; their pickles hold the names and the values."""
+    """Return a named tuple class with fields `names`; pickles contain only names and values."""
 
     def reduce(self: tuple[Any, ...]) -> tuple[Any, ...]:
         return named_result, (names, tuple(self))
@@ -118,12 +118,12 @@ def result_type(names: Names) -> type[tuple[Any, ...]]:
 
 
 def named_result(names: Names, results: Sequence[Any]) -> tuple[Any, ...]:
-    """Results as a named tuple."""
+    """Return results as a named tuple."""
     return result_type(names)(*results)
 
 
 def return_value(results: Sequence[Any], single: bool, names: Names | None) -> Any:
-    """The value that a function returns: one result bare, else a tuple or a named tuple."""
+    """Return results as one array, a tuple or a named tuple, according to `single` and `names`."""
     if single:
         return results[0]
     return tuple(results) if names is None else named_result(names, results)

@@ -1,4 +1,4 @@
-"""Identification of the parameters of arms: exciting motions, logs and estimation."""
+"""Parameter identification: exciting trajectories, measured logs and estimation."""
 
 from armlet.identification.estimation.friction_fit import friction_shape, sigmoid_friction
 from armlet.identification.estimation.instrumental import closed_loop

@@ -1,4 +1,4 @@
-"""Low-pass filters without phase, derivatives, smoothing splines, and cut-offs from spectra."""
+"""Zero-phase low-pass filters, derivatives, smoothing splines, and cut-offs from spectra."""
 
 from collections.abc import Iterable
 from math import ceil
@@ -9,28 +9,28 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 MEMORY = 6.0
-"""The half width of the parallel filter, in cut-off periods; weights there are about 1e-6."""
+"""The half width of the parallel filter, in cut-off periods, where its weights are about 1e-6."""
 POWER = 0.95
-"""The frequency of a motion is the one below which this share of a position's power lies."""
+"""The share of a position's power that lies below the motion frequency."""
 NOISE = 0.1
-"""The largest rms noise of an acceleration, relative to the rms of the acceleration."""
+"""The largest accepted rms noise of an acceleration, relative to the rms acceleration."""
 SEGMENT = 2**16
 """The largest number of samples per spectrum; for longer logs several spectra are averaged."""
 
 
 def _gain(f: NDArray[np.floating[Any]], cutoff: float, order: int) -> Array:
-    """The gain of a Butterworth filter that is applied forwards and backwards."""
+    """Return the gain of a Butterworth filter that is applied forwards and backwards."""
     return np.asarray(1 / (1 + (f / cutoff) ** (2 * order)))
 
 
 def lowpass(
     x: Array, cutoff: float, rate: float, order: int, derivatives: int = 2, step: int = 1
 ) -> list[Array]:
-    """Apply a Butterworth filter without phase; return every `step`-th row, and its derivatives.
+    """Apply a zero-phase Butterworth filter; return every `step`-th row and its time derivatives.
 
-    Both ends are extended by odd reflection, over the half width of the filter, and the line from
-    the first to the last row is subtracted. The Fourier transform of the rest is multiplied by the
-    gain. This is `scipy.signal.sosfiltfilt` with exact derivatives.
+    Both ends are extended by odd reflection over the filter's half width. The line from the first
+    to the last row is subtracted before, and added after, the Fourier transform is multiplied by
+    the gain. The filter corresponds to `scipy.signal.sosfiltfilt`, with exact derivatives.
     """
     from scipy.fft import next_fast_len
 
@@ -54,7 +54,7 @@ def lowpass(
 
 
 def half_width(cutoff: float, rate: float) -> int:
-    """The number of rows on each side of a row that the parallel filter averages over."""
+    """Return the number of rows on each side of a row that the parallel filter averages."""
     return ceil(MEMORY * rate / cutoff)
 
 
@@ -67,11 +67,11 @@ def decimate(
     rate: float,
     order: int,
 ) -> Array:
-    """Apply the filter of `lowpass` to `count` rows; return the filtered rows at `indices`.
+    """Filter `count` rows as `lowpass` does; return only the filtered rows at `indices`.
 
-    `blocks` yields consecutive rows from row `first` on, of any shape, among them all rows within
-    `half_width` of an index. The filter is a weighted mean of the rows around an index, so only one
-    block is in memory at a time. Both ends are extended by odd reflection.
+    `blocks` yields arrays of consecutive rows, of any shape, that start at row `first` and include
+    all rows within `half_width` of an index. A filtered row is a weighted mean of the rows around
+    its index, so only one block is in memory. Both ends are extended by odd reflection.
     """
     half = half_width(cutoff, rate)
     gain = _gain(np.fft.rfftfreq(4 * half, 1 / rate), cutoff, order)
@@ -96,14 +96,14 @@ def decimate(
 
 
 def _mean(weights: Array, i: int, count: int) -> tuple[int, Array]:
-    """The index of the first row in the weighted mean around row i, and the weights from there."""
+    """Return the first row of the weighted mean around row i, and the weights from this row on."""
     half = len(weights) // 2
     around = np.arange(i - half, i + half + 1)
     first, last = max(0, i - half), min(count, i + half + 1)
     own = weights[first - around[0] : last - around[0]]
     if len(own) == len(weights):
         return first, own
-    own = own.copy()  # a row outside is twice the end row minus the row equally far inside
+    own = own.copy()  # odd reflection: twice the end row minus the mirrored row inside
     for outside, end in ((around < 0, 0), (around >= count, count - 1)):
         mirrored = np.clip(2 * end - around[outside], 0, count - 1)
         np.subtract.at(own, mirrored - first, weights[outside])
@@ -114,7 +114,7 @@ def _mean(weights: Array, i: int, count: int) -> tuple[int, Array]:
 def smoothing_spline(
     t: Array, x: Array, at: Array, cutoff: float, derivatives: int = 2
 ) -> list[Array]:
-    """Evaluate a smoothing spline of samples `x` at times `t`, and its derivatives, at times `at`.
+    """Fit a smoothing spline to samples (t, x); return its values and derivatives at times `at`.
 
     The spline that minimises Σ (x - y)² + λ ∫ ÿ² has the gain 1/(1 + λ ω⁴ Δt) at a frequency ω.
     λ is chosen such that the gain at the cut-off is one half.
@@ -131,7 +131,7 @@ def smoothing_spline(
 
 
 def interpolate(at: Array, t: Array, x: Array) -> Array:
-    """Interpolate the columns of `x`, sampled at times `t`, linearly at times `at`."""
+    """Return the columns of `x`, sampled at times `t`, linearly interpolated to times `at`."""
     return np.stack([np.interp(at, t, column) for column in x.T], axis=1)
 
 
@@ -139,7 +139,7 @@ def interpolate(at: Array, t: Array, x: Array) -> Array:
 
 
 class Spectrum(NamedTuple):
-    """The power density of some columns over frequency, and its floor at high frequencies."""
+    """The power spectral density of each column over frequency, and its noise floor."""
 
     f: Array
     power: Array
@@ -147,7 +147,7 @@ class Spectrum(NamedTuple):
 
 
 def spectrum(x: Array, rate: float) -> Spectrum:
-    """The spectrum of columns by Welch's method; the floor is the median of the upper half."""
+    """Return the Welch spectrum of each column; the floor is the median above `rate` / 4."""
     from scipy.signal import welch  # which takes as long to load as all of armlet
 
     f, power = welch(x, rate, nperseg=min(len(x), SEGMENT), detrend="linear", axis=0)
@@ -155,17 +155,17 @@ def spectrum(x: Array, rate: float) -> Spectrum:
 
 
 def motion_frequencies(s: Spectrum) -> Array:
-    """The frequency below which a share `POWER` of each column's power above the floor lies."""
+    """Return for each column the frequency below which a share `POWER` of its power lies."""
     above = np.maximum(s.power - s.floor, 0)
     share = np.cumsum(above, axis=0) / np.maximum(above.sum(axis=0), 1e-300)
     return np.asarray(s.f[np.argmax(share >= POWER, axis=0)])
 
 
 def quiet_cutoff(s: Spectrum, bandwidth: float, derivatives: int) -> float:
-    """The highest cut-off at which no column has more noise than `NOISE` after differentiation.
+    """Return the highest cut-off f that limits relative noise after differentiation to `NOISE`.
 
     After d derivatives, noise of power density N has below f the variance N (2π)²ᵈ f²ᵈ⁺¹/(2d + 1).
-    The motion's variance is the power above the noise floor, up to the bandwidth.
+    This is compared with the derivative's power above the noise floor, up to the bandwidth.
     """
     w = (2 * np.pi * s.f[:, None]) ** (2 * derivatives)
     own = np.where(s.f[:, None] <= bandwidth, np.maximum(s.power - s.floor, 0) * w, 0)

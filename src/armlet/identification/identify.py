@@ -1,7 +1,7 @@
-"""Parameters of an arm, or of its payload, from logs of its motion.
+"""Identify the parameters of an arm, or of its payload, from logs.
 
-A log becomes samples (`preprocess`), samples become rows of the torque model and, run by run,
-triangular factors; the factors of all runs determine the estimate.
+`preprocess` converts a log to samples. The torque model converts samples to rows, which are reduced
+to triangular factors run by run. The factors of all runs determine the estimate.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from armlet.robot.components import BASE, PHI
 Estimator = Literal["ordinary", "weighted", "robust", "instrumental"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 STORED = 8
-"""How many runs keep their samples for the report; further runs keep only their factors."""
+"""The number of runs whose samples are stored for the report; later runs store only factors."""
 ALL_ROWS = {"instrumental": "instrumental variables", "robust": "a robust estimate"}
-"""The estimators that need all rows at once, and their names in messages."""
+"""The estimators that need all rows at once, mapped to their names in messages."""
 
 
 class Client(Protocol):
-    """The only method of a Dask client that armlet calls."""
+    """Interface of a Dask client: the only method that armlet calls."""
 
     def map(self, function: Callable[..., Any], items: Sequence[Any], *, pure: bool) -> Any:
         """Submit function(item) for every item, and return the futures."""
@@ -71,33 +71,33 @@ def identify(
     robot : Robot
         The arm. Its inertias are used only as the prior of physically consistent bodies.
     logs : Log, or iterable of Log or functions
-        One run or several. Logs from a generator, or read by functions such as
-        `functools.partial(armlet.Log.read, path, robot)`, are in memory one at a time. A log that
-        a function fails to read is left out with a warning.
+        One or more runs. To hold one log in memory at a time, pass a generator of logs, or a list
+        of functions such as `functools.partial(armlet.Log.read, path, robot)`. If a function fails,
+        its log is left out with a warning.
     model : TorqueModel, optional
-        The parameters to identify: by default minimal ones, with viscous and Coulomb friction and
-        an offset of every joint.
+        The parameters to identify; by default the minimal parameters, which include viscous
+        friction, Coulomb friction and a torque offset of every joint.
     physical : Physical or bool, optional
-        Whether to find physically consistent bodies, too, by linear matrix inequalities; or a
+        Whether to also estimate physically consistent bodies, by linear matrix inequalities; or a
         `Physical` with options. Needs cvxpy; by default True if cvxpy is installed.
     estimator : {"weighted", "ordinary", "robust", "instrumental"}
-        Least squares weighted by the noise of each joint, unweighted, or with less weight for large
-        residuals (Huber); or instrumental variables, which noise in the positions does not bias.
+        Least squares: weighted by each joint's noise, unweighted, or robust (less weight for large
+        residuals, Huber). Or instrumental variables, which noise in the positions does not bias.
     instrument : function, optional
-        For instrumental variables, a function(robot, run), such as `closed_loop` returns. It
-        returns positions (k, n) without noise at the times `run.t`, for the robot with the current
-        estimate. By default these are the measured motion at low frequencies.
+        For instrumental variables: a function(robot, run), such as the result of `closed_loop`,
+        that returns noise-free positions (k, n) at the times `run.t`. Its `robot` has the current
+        estimate. By default, the measured positions are low-pass filtered instead.
     preprocessing : Preprocessing, optional
         How logs are resampled, filtered and differentiated.
     validation : float or sequence of Log
-        Data held out: the share of every run at its end, from 0 to 1, or separate logs.
+        Data held out for validation: the last share of each run, from 0 to 1, or separate logs.
     client : distributed.Client, optional
-        A Dask client, whose workers read logs and compute their factors.
+        A Dask client whose workers read the logs and compute the factors.
 
     Returns
     -------
     Identified
-        The parameters with deviations, the identified `robot`, and the errors of torques.
+        The parameters with standard deviations, the identified `robot` and the torque errors.
     """
     check.one_of(estimator, "estimator", ESTIMATORS)
     model = TorqueModel() if model is None else model
@@ -151,7 +151,7 @@ def identify(
 
 
 def _prior(physical: Physical | bool | None, regressor: TorqueRegressor) -> Prior | None:
-    """The prior of physical bodies; None if they are not requested."""
+    """Return the prior of physical bodies, or None if physical bodies are not requested."""
     if physical is None:
         physical = find_spec("cvxpy") is not None
     if physical is False:
@@ -162,7 +162,7 @@ def _prior(physical: Physical | bool | None, regressor: TorqueRegressor) -> Prio
 
 
 def _check_rows(regressor: TorqueRegressor, factors: Factors) -> None:
-    """Raise if there are too few rows, or if all torques are zero and gains are known."""
+    """Raise if there are too few rows, or if all torques are zero and no gains are identified."""
     if not factors.count:
         raise DataError(
             "there are no rows to identify from: expected one or more logs that can be read, and a "
@@ -178,7 +178,7 @@ def _check_rows(regressor: TorqueRegressor, factors: Factors) -> None:
 
 
 def _doubts(regressor: TorqueRegressor, factors: Factors, estimator: str) -> Iterator[str]:
-    """Yield warnings about undetermined parameters, and joints with too few rows."""
+    """Yield warnings about undetermined parameters and about joints with too few rows."""
     R, names = factors.together(), regressor.names
     idle = [name for name, column in zip(names, R.T[:-1], strict=True) if not column.any()]
     _, _, rank = estimators.solve(R)
@@ -201,7 +201,7 @@ def _doubts(regressor: TorqueRegressor, factors: Factors, estimator: str) -> Ite
 def _estimate(
     estimator: Estimator, regressor: TorqueRegressor, data: Runs, instrument: Instrument | None
 ) -> tuple[Estimate, Array, InstrumentTest | None, Gains | None]:
-    """The estimate, the factor of (W | τ) in units of the noise, the instrument's test, gains."""
+    """Return the estimate, the factor of (W | τ) over noise, the instrument test, and the gains."""
     if regressor.gains:
         joints = regressor.robot.joint_names
         estimate, gains = estimators.calibrate(data.used, joints, data.repeats)
@@ -231,23 +231,23 @@ def _estimate(
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """The rows of one or more logs, and how each was preprocessed."""
+    """Factors, samples and preprocessing choices of one or more logs."""
 
     used: Factors
     held_out: Factors
     independent: float = 0.0
-    """How many of the rows used are independent: filtered noise is correlated from row to row."""
+    """The number of independent rows per joint in `used`: filtering correlates successive rows."""
     choices: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     samples: tuple[Samples, ...] = ()
-    """The samples used, of the first `STORED` logs."""
+    """The used samples of the first `STORED` logs."""
     held_samples: tuple[Samples, ...] = ()
 
     def __add__(self, other: Runs) -> Runs:
         return Runs(*(getattr(self, x.name) + getattr(other, x.name) for x in fields(self)))
 
     def in_torques(self, gains: Array) -> Runs:
-        """The runs with currents converted to torques."""
+        """Return the runs with currents converted to torques by `gains`."""
         return replace(
             self,
             used=estimators.in_torques(self.used, gains),
@@ -258,7 +258,7 @@ class Runs:
 
     @property
     def repeats(self) -> float:
-        """The number of rows per independent row."""
+        """The ratio of all rows to independent rows."""
         return float(self.used.rows.mean() / self.independent)
 
 
@@ -269,10 +269,9 @@ def read_runs(
     logs: Log | Iterable[Log | Reader],
     client: Client | None,
 ) -> Iterator[Runs]:
-    """Yield the runs of all logs in order, computed here or by the workers of a Dask client.
+    """Yield one `Runs` per log, in order, computed locally or by the workers of a Dask client.
 
-    The last `share` of each log's time is held out. A log that a function fails to read is left
-    out with a warning.
+    The last `share` of each log's rows is held out. If a reading function fails, warn and go on.
     """
     work = partial(_read_run, regressor, settings, share)
     numbered = enumerate(each_log(logs))
@@ -289,7 +288,7 @@ def read_runs(
 def _by_workers(
     work: Callable[..., Runs | str], numbered: list[tuple[int, Log | Reader]], client: Client
 ) -> Iterator[Runs | str]:
-    """Yield the results of a Dask client, which repeats the work of workers that died."""
+    """Yield the results of a Dask client, which reruns the tasks of failed workers."""
     for future in client.map(work, numbered, pure=False):
         yield future.result()
         future.release()
@@ -301,7 +300,7 @@ def _read_run(
     share: float,
     numbered: tuple[int, Log | Reader],
 ) -> Runs | str:
-    """The run of a log, or why reading failed; runs after the first `STORED` have no samples."""
+    """Return the `Runs` of one log, or an error message if its reading function fails."""
     k, log = numbered
     try:
         run = _run(regressor, settings, share, open_log(log))
@@ -315,7 +314,7 @@ def _read_run(
 
 
 def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log: Log) -> Runs:
-    """The run of a log; the last `share` of its time is held out."""
+    """Return the `Runs` of one log; the last `share` of its rows is held out."""
     samples = preprocess(log.in_order_of(regressor.robot), settings)
     cut = round((1 - share) * len(samples.indices))
     used, held = (replace(samples, indices=indices) for indices in np.split(samples.indices, [cut]))
@@ -332,11 +331,11 @@ def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log:
 
 
 def _independent_share(samples: Samples) -> float:
-    """The share of rows that are independent.
+    """Return the ratio of independent rows to all rows.
 
-    The number of independent values per second of filtered noise is twice the cut-off times the
-    integral of the squared gain, 1 / (1 + f²ᵐ)² for a Butterworth filter of order m that is applied
-    forwards and backwards.
+    Filtered noise has 2 `gain` `cutoff` independent values per second. Here `gain` is the integral
+    of the squared gain 1 / (1 + f²ᵐ)² of a Butterworth filter of order m, applied forwards and
+    backwards.
     """
     if len(samples.indices) < 2:
         return 1.0
@@ -359,19 +358,19 @@ def cross_validate(
     model: TorqueModel | None = None,
     preprocessing: Preprocessing | None = None,
 ) -> list[Fit]:
-    """Predict each block of the data by weighted least squares on all other blocks.
+    """Return the torque errors of each data block for parameters fitted to all other blocks.
 
     Parameters
     ----------
     robot, logs, model, preprocessing
-        As `identify` takes them.
+        As in `identify`.
     blocks : int
-        The number of blocks that each run is divided into; with 1, a block is a whole run.
+        The number of blocks per run; with 1, each block is a whole run.
 
     Returns
     -------
     list of Fit
-        The errors of each block, in the order of runs and of time.
+        Errors by weighted least squares, one `Fit` per block, ordered by run and time.
     """
     check.integer(blocks, "blocks", low=1)
     regressor = (model or TorqueModel()).of_robot(robot)
@@ -393,16 +392,16 @@ def cross_validate(
 
 
 class Payload(NamedTuple):
-    """A body fixed on a frame of an arm."""
+    """An identified payload: a rigid body fixed to a frame of an arm."""
 
     mass: float
     """The mass, kg."""
     com: Array
-    """The centre of mass in the frame, m."""
+    """The centre of mass in frame coordinates, m."""
     inertia: Array
     """The inertia about the centre of mass, in the axes of the frame, (3, 3), kg m²."""
     deviation: float
-    """The standard deviation of the mass."""
+    """The standard deviation of the mass, kg."""
     before: Fit
     """The torque errors of the arm's model without the payload."""
     fit: Fit
@@ -418,19 +417,19 @@ def identify_payload(
     physical: bool | None = None,
     preprocessing: Preprocessing | None = None,
 ) -> Payload:
-    """Identify the payload that an arm carries in logs.
+    """Identify the payload that an arm carried during the logged runs.
 
     Parameters
     ----------
     arm : Robot or Identified
-        The arm without the payload: a robot with friction or, more accurate, an identified one.
+        The arm without the payload: a robot with friction or, more accurate, an identified arm.
     logs : Log, or iterable of Log or functions
-        Runs with the payload, as `identify` takes them.
+        Runs with the payload, in any form that `identify` accepts.
     frame : str, optional
-        The frame that the payload is fixed on; by default the tool.
+        The frame to which the payload is fixed; by default the tool.
     physical : bool, optional
-        Whether the body must be physical, which plain least squares does not ensure; needs cvxpy.
-        By default True if cvxpy is installed.
+        Whether to constrain the payload to a physical body, since plain least squares may return a
+        non-physical body. Needs cvxpy; by default True if cvxpy is installed.
     preprocessing : Preprocessing, optional
         How logs are resampled, filtered and differentiated.
 
@@ -473,7 +472,7 @@ def identify_payload(
 
 
 def _payload_rows(arm: Robot | Identified, body: int, run: Samples) -> Iterator[Rows]:
-    """Yield the columns of one body's ten parameters, and the residual torques of the arm alone."""
+    """Yield regressor columns of one body, and the torques that the bare arm does not explain."""
     robot = arm.regressor.robot if isinstance(arm, Identified) else arm
     own = slice(10 * body, 10 * body + 10)
 

@@ -1,8 +1,8 @@
-"""Samples for identification: a log, resampled, filtered, differentiated and decimated.
+"""Preprocess logs for identification: resample, filter, differentiate and decimate.
 
-Positions are filtered without phase at a high cut-off and differentiated. The torques and every
-column of a model are filtered alike at a lower cut-off, the bandwidth, and decimated (parallel
-filtering, Gautier 1997), which removes noise and vibration that no rigid-body model contains.
+Positions are filtered without phase at a high cut-off and differentiated. Torques and regressor
+columns are both filtered at a lower cut-off, the bandwidth, and decimated (parallel filtering,
+Gautier 1997). This removes noise and vibration that a rigid-body model does not describe.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,38 +22,38 @@ from armlet.identification.logs.log import Load, Log, Reader, each_log, open_log
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 JITTER = 1e-3
-"""Logs are resampled if times differ from equally spaced ones by this share of a step."""
+"""Logs are resampled if times deviate from an even grid by this share of a step."""
 GAP = 10.0
-"""A gap in time is longer than this many steps, and than a quarter period of the bandwidth."""
+"""A time step is a gap if it exceeds this many median steps, and a quarter bandwidth period."""
 LOWEST_RATE, HIGHEST_BANDWIDTH, HIGHEST_CUTOFF = 0.9, 0.2, 0.4
-"""The lowest rate, highest bandwidth and highest cut-off, relative to the rate of the log."""
+"""The lowest rate, highest bandwidth and highest cut-off, relative to the sample rate."""
 LOWEST_BANDWIDTH = 1.0
-"""The lowest bandwidth that is chosen, in Hz."""
+"""The lowest bandwidth chosen by default, in Hz."""
 ABOVE_MOTION = 10.0
-"""The ratio of bandwidth and motion frequency, as products of velocities cause harmonics."""
+"""The ratio of bandwidth to motion frequency; products of velocities cause harmonics."""
 ABOVE_BANDWIDTH = 10.0
-"""The ratio of cut-off and bandwidth, so that torques below the bandwidth do not change."""
+"""The ratio of cut-off to bandwidth; torques below the bandwidth remain unchanged."""
 OVERSAMPLED = 10.0
-"""The least ratio of sample rate and cut-off, as friction changes sign between two samples."""
+"""The least ratio of sample rate to cut-off, which resolves sign changes of friction."""
 ROWS_PER_PERIOD = 2.5
-"""Decimated rows per period of the bandwidth; with two per period, rows would be independent."""
+"""Decimated rows per bandwidth period; two rows per period would be independent."""
 EDGE = 2.0
-"""The time trimmed at each end, in periods of the lowest cut-off, where filters are inaccurate."""
+"""The time trimmed at each end, in periods of the lowest cut-off: filters are inaccurate there."""
 AGREES = 0.05
-"""Measured velocities are used if they differ from derived ones by less than this share."""
+"""The largest relative difference to derived velocities at which measured velocities are used."""
 REST = 5e-3
-"""A joint is at rest where it is slower than this share of its highest speed."""
+"""A joint is at rest while its speed is below this share of its highest speed."""
 FEWEST = 10
-"""The fewest rows of a log, and of its samples after decimation."""
+"""The least number of rows of a log, before and after decimation."""
 BLOCK = 512
-"""How many rows are computed at a time, so that they stay in the processor's cache."""
+"""The number of rows computed at a time; they fit in the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
     """A preprocessed log, one row per time.
 
-    Models are evaluated at all rows; then their columns and the torques are decimated alike.
+    Torque models are evaluated at all rows; `decimate` then filters their columns and the torques.
 
     Attributes
     ----------
@@ -62,17 +62,17 @@ class Samples:
     q, qd, qdd, tau : arrays of shape (k, n)
         Positions, velocities, accelerations and torques, filtered without phase.
     moving : array of bool of shape (k, n)
-        Whether each joint moves. At rest its friction is unknown, and its rows are not used.
+        Whether each joint moves. Rows of a joint at rest are not used: its friction is unknown.
     rate : float
         Rows per second.
     indices : array of int of shape (m,)
         The indices of the rows that remain after decimation.
     bandwidth, order : float or None, int
-        The cut-off in Hz of the parallel filter, None without one, and the order of the filters.
+        The cut-off of the parallel filter in Hz, or None for no filter; the order of all filters.
     joints, name : tuple of str, str
         The names of the joints and of the log.
     choices, notes : mapping, tuple of str
-        All choices by name, and the notes of the log followed by notes on the choices.
+        The preprocessing choices by name; notes of the log, then notes on these choices.
     payload : Load, optional
         The known payload that the arm carried.
     """
@@ -97,9 +97,9 @@ class Samples:
         return len(self.t)
 
     def blocks(self) -> "Iterator[Samples]":
-        """Yield the samples that decimated rows depend on, in consecutive blocks.
+        """Yield consecutive blocks of the samples on which decimated rows depend.
 
-        If models are evaluated block by block, `decimate` needs little memory.
+        To save memory, evaluate a model block by block, and pass the results to `decimate`.
         """
         for rows in self._block_rows():
             yield self._rows(rows)
@@ -107,7 +107,7 @@ class Samples:
     def decimate(self, rows: Array | Iterable[Array]) -> Array:
         """Apply the parallel filter to `rows`, and return the filtered rows at `indices`.
 
-        `rows` is an array with one row per sample, or yields one array for each block of `blocks`.
+        `rows` is an array with one row per sample, or an iterable with one array per block.
         """
         if isinstance(rows, np.ndarray):
             if len(rows) != len(self):
@@ -125,10 +125,10 @@ class Samples:
         )
 
     def chunks(self, rows: int) -> "Iterator[Samples]":
-        """Yield chunks of the samples with at most `rows` indices each, to save memory.
+        """Yield chunks of the samples with at most `rows` decimated rows each, to save memory.
 
-        Chunks overlap by the half width of the filter, so that the decimated arrays of all chunks,
-        concatenated, equal those of the whole samples up to rounding.
+        Chunks overlap by the filter's half width: decimating each chunk and concatenating the
+        results equals decimating the whole samples, up to rounding.
         """
         for k in range(0, len(self.indices), max(1, rows)):
             indices = self.indices[k : k + max(1, rows)]
@@ -136,7 +136,7 @@ class Samples:
             yield replace(self._rows(span), indices=indices - span.start)
 
     def _block_rows(self) -> Iterator[slice | NDArray[np.intp]]:
-        """Yield the rows of each block; without a filter, `indices` are the only block."""
+        """Yield the row indices of each block; without a filter, `indices` are the only block."""
         if self.bandwidth is None:
             yield self.indices
             return
@@ -145,13 +145,13 @@ class Samples:
             yield slice(first, min(first + BLOCK, span.stop))
 
     def _span(self, indices: NDArray[np.intp]) -> slice:
-        """The rows that the decimated rows at `indices` depend on."""
+        """Return the slice of rows on which the decimated rows at `indices` depend."""
         margin = filters.half_width(self.bandwidth, self.rate) if self.bandwidth else 0
         first, last = int(indices[0]) - margin, int(indices[-1]) + margin
         return slice(max(0, first), min(len(self), last + 1))
 
     def _rows(self, own: slice | NDArray[np.intp]) -> "Samples":
-        """The samples in rows `own`, with empty `indices`."""
+        """Return the samples in rows `own`, with empty `indices`."""
         names = ("t", "q", "qd", "qdd", "tau", "moving")
         return replace(self, **{x: getattr(self, x)[own] for x in names}, indices=self.indices[:0])
 
@@ -164,33 +164,33 @@ class Samples:
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """Settings of `preprocess`; those that are None are chosen from the log.
+    """Settings of `preprocess`; settings of None are chosen from the log.
 
     Attributes
     ----------
     rate : float, optional
-        Rows per second of the even grid that a log is resampled to; by default its own rate.
+        Rows per second of the even grid for resampling; by default the rate of the log.
     cutoff : float, optional
-        Cut-off of positions, velocities and torques in Hz, before differentiation. By default ten
-        times the bandwidth, or less where noise would be more than a tenth of an acceleration.
+        Cut-off in Hz of the filter for positions, velocities and torques. By default ten times the
+        bandwidth, or less if noise would exceed a tenth of an acceleration.
     bandwidth : float, optional
-        Cut-off in Hz of the filter that torques and regressors go through in parallel. By default
-        ten times the frequency below which the fastest joint has 95 % of its power.
+        Cut-off in Hz of the parallel filter for torques and regressors. By default ten times the
+        frequency below which the fastest joint has 95 % of the power of its position.
     order : int
         The order of the Butterworth filters, which are applied forwards and backwards.
     derivative : {"filter", "spline"}
-        Whether to differentiate the filtered positions or a smoothing spline with the same cut-off,
-        which needs no even grid.
+        Whether to differentiate filtered positions, or a smoothing spline with the same cut-off. A
+        spline needs no even grid.
     velocity : {"auto", "measured", "derived"}
-        Whether measured velocities are used; by default only if they agree with the positions.
+        Whether to use measured velocities; "auto" uses them if they agree with the positions.
     acceleration : {"derived", "measured"}
-        Whether measured accelerations are used.
+        Whether to use measured accelerations.
     decimate : bool
-        Whether to filter in parallel and decimate; if not, `cutoff` is the bandwidth by default.
+        Whether to filter in parallel and decimate; if False, `cutoff` defaults to the bandwidth.
     trim : float, optional
-        The time that is left out at each end, in s; by default two periods of the lowest cut-off.
+        The time in s removed at each end; by default two periods of the lowest cut-off.
     rest : bool
-        Whether to use rows of joints at rest, for which the direction of friction is unknown.
+        Whether to use rows of joints at rest, although the direction of friction is unknown.
     """
 
     rate: float | None = None
@@ -223,12 +223,12 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
     ----------
     log : Log
     settings : Preprocessing, optional
-        Settings that override those chosen from the log.
+        Settings that override the choices made from the log.
 
     Returns
     -------
     Samples
-        The samples, with `choices` and `notes` on what was chosen from the log.
+        The samples; `choices` and `notes` list what was chosen from the log.
     """
     s = settings or Preprocessing()
     notes = list(log.notes)
@@ -270,7 +270,7 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
             raise DataError(f"{log.name} has no accelerations: expected acceleration='derived'")
         (qdd,) = smooth("qdd", 0)
     (tau,) = smooth("tau", 0)
-    qd[:, idle] = qdd[:, idle] = 0  # joints that never move have no velocity but noise
+    qd[:, idle] = qdd[:, idle] = 0  # of joints that never move, only noise
     if idle.any() and not idle.all():
         names = [repr(log.labels[i]) for i in np.flatnonzero(idle)]
         notes.append(
@@ -324,7 +324,7 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
 def preprocess_all(
     logs: Log | Iterable[Log | Reader], robot: Robot, settings: Preprocessing | None
 ) -> Iterator[Samples]:
-    """Yield the samples of one log or several, columns in the order of a robot's joints."""
+    """Yield the samples of each log, with columns in the robot's joint order."""
     for log in each_log(logs):
         yield preprocess(open_log(log).in_order_of(robot), settings)
 
@@ -333,7 +333,7 @@ def preprocess_all(
 
 
 def _even_rate(s: Preprocessing, log: Log, notes: list[str]) -> tuple[float, bool]:
-    """The rate of the even grid to resample a log to, and whether the log is on this grid."""
+    """Return the rate of the even time grid, and whether the log already is on this grid."""
     mean = (len(log) - 1) / log.duration
     off = log.t - log.t[0] - np.arange(len(log)) / mean
     is_even = float(np.abs(off).max()) < JITTER / mean
@@ -354,7 +354,7 @@ def _even_rate(s: Preprocessing, log: Log, notes: list[str]) -> tuple[float, boo
 
 
 def _bandwidth(s: Preprocessing, q: Array, rate: float, notes: list[str]) -> float:
-    """The bandwidth of the torques, from the spectrum of the joints that move."""
+    """Return the bandwidth from the settings or from the spectra of moving joints' positions q."""
     if s.bandwidth is not None:
         return s.bandwidth
     highest = HIGHEST_BANDWIDTH * rate
@@ -380,7 +380,6 @@ def _uses_velocity(
     rate: float,
     notes: list[str],
 ) -> bool:
-    """Whether measured velocities are used."""
     if s.velocity == "derived" or (log.qd is None and s.velocity == "auto"):
         return False
     if log.qd is None:
@@ -405,7 +404,7 @@ def _uses_velocity(
 def _cutoff(
     s: Preprocessing, x: Array, bandwidth: float, rate: float, derivatives: int, notes: list[str]
 ) -> float:
-    """The cut-off of the columns x, which are differentiated `derivatives` times."""
+    """Return the filter cut-off for columns x that are then differentiated `derivatives` times."""
     if s.cutoff is not None:
         return s.cutoff
     if not s.decimate:
@@ -426,7 +425,7 @@ def _cutoff(
 
 
 def _without_gaps(log: Log, t: Array, trim: float, bandwidth: float, notes: list[str]) -> Flags:
-    """Whether each time is at least `trim` away from both ends and from gaps."""
+    """Flag the times that are at least `trim` away from both ends and from gaps."""
     good: Flags = (t >= log.t[0] + trim) & (t <= log.t[-1] - trim)
     between = np.diff(log.t)
     gaps = np.flatnonzero(between > max(GAP / log.rate, 1 / (4 * bandwidth)))
@@ -441,7 +440,7 @@ def _without_gaps(log: Log, t: Array, trim: float, bandwidth: float, notes: list
 
 
 def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> Flags:
-    """Whether each time is half a period of the bandwidth away from rests of the whole arm."""
+    """Flag the times that are half a bandwidth period away from rests of the whole arm."""
     still = np.all(np.abs(qd) <= REST * np.abs(qd).max(axis=0), axis=1)
     moving, time = _outside(t, still, 0.5 / bandwidth, bandwidth)
     if not time or still.all():
@@ -456,10 +455,10 @@ def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> Flags
 def _joint_in_motion(
     log: Log, t: Array, q: Array, joint: str, bandwidth: float, notes: list[str]
 ) -> Flags:
-    """Whether each time is outside the rests of a joint.
+    """Flag the times that are outside the rests of a joint.
 
-    The speed is the difference of positions over one period of the bandwidth, which has less noise
-    than a derivative. Only rests of over two periods count, as reversals are shorter.
+    The speed is the difference of positions over one bandwidth period, which has less noise than a
+    derivative. Only rests longer than two periods count: reversals of direction are shorter.
     """
     half = 0.5 / bandwidth
     ends = np.clip([t - half, t + half], t[0], t[-1])
@@ -475,7 +474,7 @@ def _joint_in_motion(
 
 
 def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[Flags, float]:
-    """Whether times are half a period away from rests over `longer`, and the rests' total time."""
+    """Flag times half a bandwidth period from rests over `longer` s; also return the rest time."""
     half = 0.5 / bandwidth
     change = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]])))
     first, last = t[change[::2]], t[change[1::2] - 1]
@@ -484,7 +483,7 @@ def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[F
 
 
 def _within(t: Array, first: Array, last: Array) -> Flags:
-    """Whether each time is in one of the ascending intervals from `first` to `last`."""
+    """Flag the times inside one of the ascending intervals from `first` to `last`."""
     begun = np.searchsorted(first, t, side="right")
     ended = np.searchsorted(last, t, side="left")
     return np.asarray(begun != ended)

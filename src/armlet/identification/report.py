@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from armlet.identification.result import Identified
 
 POINTS = 1500
-"""How many points a curve has at most."""
+"""The largest number of points of a plotted curve."""
 ERROR, WORST, CONDITION = 10.0, 20.0, 1000.0
-"""The largest accepted error of all torques and of one joint, in %, and condition number."""
+"""The limits of the checks: error of all torques and of the worst joint, in %; condition number."""
 MEASURED, PREDICTED, RESIDUAL, HELD, OTHER = SHADE, COLOURS[0], COLOURS[3], COLOURS[1], COLOURS[2]
 
 
 class Check(NamedTuple):
-    """One check of the verdict: a sentence with the number and its limit."""
+    """A check of an identification: a clause with the number and its limit, and the outcome."""
 
     what: str
     passed: bool
 
 
 def checks(result: "Identified") -> list[Check]:
-    """The checks of the verdict."""
+    """Return the checks of torque errors, condition number, rank and physical bodies."""
     held = result.fits.get(f"validation, {result.solution}")
     about, fit = "the data used", result.fits[result.solution]
     if held is not None:
@@ -54,7 +54,7 @@ def checks(result: "Identified") -> list[Check]:
 
 
 def verdict(result: "Identified") -> str:
-    """The verdict in one sentence."""
+    """Return one sentence that states whether all checks passed, or which checks failed."""
     every = checks(result)
     failed = [check.what for check in every if not check.passed]
     if not failed:
@@ -63,7 +63,7 @@ def verdict(result: "Identified") -> str:
 
 
 def page(result: "Identified") -> str:
-    """The report as HTML."""
+    """Return the report as an HTML page."""
     robot = result.regressor.robot
     sections = {
         "How well torques are met": _fits(result),
@@ -107,7 +107,7 @@ def _table(
     faint: Container[str] = (),
     words: bool = False,
 ) -> str:
-    """An HTML table; rows named in `faint` are grey, and `words` aligns the last column left."""
+    """Return an HTML table; rows named in `faint` are grey, `words` left-aligns the last column."""
     lines = ["<tr>" + "".join(f"<th>{escape(x)}</th>" for x in head) + "</tr>"]
     for row in rows:
         mark = ' class="weak"' if row[0] in faint else ""
@@ -210,10 +210,10 @@ def _torques(result: "Identified") -> str:
 
 
 def torques(result: "Identified", height: int = 170) -> Any:
-    """A figure of the measured and predicted torque of every joint; data held out are shaded.
+    """Return a Plotly figure of measured and predicted torques; data held out are shaded.
 
-    Predictions and residuals are those of `result.robot`; another solution is hidden until its name
-    is clicked. Each joint is `height` pixels high.
+    Predictions and residuals are those of `result.robot`. Predictions of the other solution are
+    hidden until the reader clicks on the solution's name. Each joint is `height` pixels high.
     """
     graphs, joints = graph_objects(), result.regressor.robot.coordinates
     units = {"R": "Nm", "P": "N"}
@@ -252,7 +252,7 @@ def torques(result: "Identified", height: int = 170) -> Any:
 
 
 def _residuals(result: "Identified") -> str:
-    """Histogram and spectrum of each joint's residuals, divided by the joint's noise."""
+    """Return HTML with a histogram and a spectrum of each joint's residuals over noise."""
     from scipy.signal import welch  # which takes as long to load as all of armlet
 
     graphs = graph_objects()
@@ -284,7 +284,6 @@ def _residuals(result: "Identified") -> str:
 
 
 def _excitation(result: "Identified") -> str:
-    """Positions and velocities over time, and the condition number of the regressor."""
     graphs, names = graph_objects(), result.regressor.robot.joint_names
     figure = _figure(2, ["position (rad, m)", "velocity (rad/s, m/s)"], height=220)
     run = max(result.samples, key=lambda x: len(x.t))

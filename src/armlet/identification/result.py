@@ -21,24 +21,24 @@ from armlet.identification.preprocessing import Samples
 from armlet.plotting import Figure, Plottable, Theme, with_theme
 
 LEAST_SQUARES, INSTRUMENTAL, CONSISTENT = "least squares", "instrumental variables", "consistent"
-"""The names of solutions."""
+"""The names of the solutions in `Identified.solutions`."""
 SMALL_TORQUE = 1e-6
-"""The least torque that a joint's error is relative to, as a share of the largest joint torque."""
+"""The lower bound on the torque in a joint's relative error, relative to the largest torque."""
 
 
 class Fit(NamedTuple):
-    """Root mean square errors of torques, in % of the torques and absolute."""
+    """Root-mean-square torque errors, absolute and in % of the root-mean-square torques."""
 
     whole: float
     """The error of all joints together, in %."""
     joints: Array
     """The error of each joint, in %, (n,)."""
     residuals: Array
-    """The root mean square of the residuals of each joint, Nm or N."""
+    """The root-mean-square residual of each joint, Nm or N."""
 
     @classmethod
     def of(cls, factors: Factors, x: Array) -> "Fit":
-        """The errors of parameters x on the rows of `factors`."""
+        """Return the torque errors of parameters x on the rows of `factors`."""
         squares = estimators.residual_squares(factors.R, x)
         least = SMALL_TORQUE**2 * factors.torques.max() + np.finfo(float).tiny
         torques = np.maximum(factors.torques, least)
@@ -49,34 +49,34 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identified(Plottable):
-    """The parameters of an arm from measured motion, and the errors of their torques.
+    """The result of `identify`: parameters of an arm, and torque errors.
 
     Attributes
     ----------
     regressor : TorqueRegressor
-        The torque model: columns times parameters.
+        The torque model, linear in the parameters.
     estimate : Estimate
         The parameters by least squares or instrumental variables, with covariance and noise.
     standard : array, optional
-        The standard parameters, ten per body and those of the drives, of the physical bodies with
-        the smallest torque errors; None if physical bodies were not requested.
+        The standard parameters (ten per body, then drives and further columns) of the physical
+        bodies that fit the torques best; None if physical bodies were not requested.
     fits : mapping of str to Fit
-        Torque errors by the name of a solution, such as "least squares" or "consistent", on the
-        data used; errors on data held out have names that start with "validation, ".
+        Torque errors on the data used, by solution name, such as "least squares" or "consistent";
+        errors on data held out have names that start with "validation, ".
     condition : float
         The condition number of the regressor.
     essential : tuple of str
-        The parameters without which the fit would be worse.
+        The names of the parameters without which the fit is significantly worse.
     choices : tuple of mappings
-        How each run was preprocessed.
+        The preprocessing choices of each run.
     notes : tuple of str
-        What was chosen, assumed or left out, in sentences.
+        Remarks on choices, assumptions and omissions.
     instrument_test : InstrumentTest, optional
-        The convergence of instrumental variables, and whether least squares differs.
+        For instrumental variables: convergence, and a test whether least squares is biased.
     gains : Gains, optional
         The torque per logged unit, such as Nm/A, with deviations, if gains were identified.
     samples, held_out : tuples of Samples
-        The preprocessed runs that were used, and those held out.
+        The preprocessed samples that were used, and the samples held out.
     """
 
     regressor: TorqueRegressor
@@ -109,23 +109,23 @@ class Identified(Plottable):
 
     @property
     def method(self) -> str:
-        """The method that gave the values: "least squares" or "instrumental variables"."""
+        """The method of the estimate: "least squares" or "instrumental variables"."""
         return LEAST_SQUARES if self.instrument_test is None else INSTRUMENTAL
 
     @property
     def solutions(self) -> dict[str, Array]:
-        """The parameters of the model by each solution: `values`, and those of physical bodies."""
+        """The model's parameters by solution name: `values`, and physical bodies if requested."""
         physical = {} if self.standard is None else {CONSISTENT: self.regressor.Lam @ self.standard}
         return {self.method: self.values, **physical}
 
     @property
     def solution(self) -> str:
-        """The solution that `robot`, files and figures use: "consistent", if there is one."""
+        """The name of the solution in `robot`, files and figures: "consistent" if available."""
         return [*self.solutions][-1]
 
     @property
     def robot(self) -> Robot:
-        """The arm with the identified parameters, with physical bodies if these were requested."""
+        """The arm with the identified parameters; its bodies are physical if this was requested."""
         if self.standard is None:
             return self.regressor.robot_with(self.values)
         values = dict(zip(self.regressor.standard, self.standard, strict=True))
@@ -133,7 +133,7 @@ class Identified(Plottable):
 
     @property
     def bodies(self) -> Array:
-        """The inertial parameters of physical bodies, (nb, 10)."""
+        """The inertial parameters of the physical bodies, (nb, 10); raise if not requested."""
         if self.standard is None:
             raise DataError(
                 "physically consistent bodies were not asked for: expected physical=True"
@@ -143,11 +143,11 @@ class Identified(Plottable):
 
     @property
     def is_consistent(self) -> bool:
-        """Whether physical bodies were requested, and every body is physical."""
+        """Whether physical bodies were requested and every body is physical."""
         return self.standard is not None and is_consistent(self.bodies)
 
     def compare(self, run: Samples, solution: str | None = None) -> tuple[Array, Array, Array]:
-        """The times, measured and predicted torques of a run, filtered alike and decimated.
+        """Return times, measured torques and predicted torques of a run, filtered and decimated.
 
         Predictions are those of `robot`, or of the named `solution`, such as "least squares".
         """
@@ -158,9 +158,9 @@ class Identified(Plottable):
     def predict(
         self, q: Array, qd: Array, qdd: Array, solution: str | None = None
     ) -> tuple[Array, Array]:
-        """The torques at some states, (k, n), and their standard deviations, noise included.
+        """Return predicted torques (k, n) and their standard deviations, which include noise.
 
-        Torques are those of `robot`, or of the named `solution`; deviations are by `estimate`.
+        Torques are those of `robot`, or of the named `solution`; deviations follow from `estimate`.
         """
         W = self.regressor.columns(q, qd, qdd)
         spread = np.einsum("kip,pr,kir->ki", W, self.estimate.covariance, W)
@@ -168,16 +168,15 @@ class Identified(Plottable):
         return self.torques(q, qd, qdd, solution), deviations
 
     def torques(self, q: Array, qd: Array, qdd: Array, solution: str | None = None) -> Array:
-        """The torques (k, n) of `robot`, or of the named `solution`, known torques included."""
+        """Return the torques (k, n) of `robot` or the named `solution`, including known torques."""
         return self._torques(q, qd, qdd, self._parameters(solution))
 
     def _torques(self, q: Array, qd: Array, qdd: Array, x: Array) -> Array:
-        """The torques of parameters x plus the known torques."""
         known = self.regressor.known_torques(q, qd)
         return np.asarray(self.regressor.columns(q, qd, qdd) @ x + known)
 
     def _parameters(self, solution: str | None) -> Array:
-        """The parameters of a solution, by default that of `robot`."""
+        """Return the parameters of the named solution; by default the solution of `robot`."""
         solutions = self.solutions
         if solution is not None and solution not in solutions:
             raise DataError(
@@ -186,7 +185,7 @@ class Identified(Plottable):
         return solutions[solution or self.solution]
 
     def figures(self) -> dict[str, Any]:
-        """All numerical results as plain data."""
+        """Return all numerical results as a dict of plain Python data."""
         return {
             "robot": self.regressor.robot.name,
             "parameters": [
@@ -225,7 +224,7 @@ class Identified(Plottable):
         self.robot.with_inertia(self.bodies).to_toml(path)
 
     def plot(self, theme: Theme = "light") -> Figure:
-        """A Plotly figure of measured torques and those of `robot`; data held out are shaded."""
+        """Return a Plotly figure of measured and predicted torques; data held out are shaded."""
         return with_theme(report.torques(self), theme)
 
     def report(self, path: str | Path) -> None:
@@ -242,5 +241,5 @@ class Identified(Plottable):
 
 
 def _plain(x: Fit | Gains | InstrumentTest | None) -> dict[str, Any] | None:
-    """The fields of a named tuple as lists and numbers."""
+    """Return the fields of a named tuple as a dict of lists and numbers; None for None."""
     return None if x is None else {key: np.asarray(y).tolist() for key, y in x._asdict().items()}

@@ -1,4 +1,4 @@
-"""The operation totals printed in the literature, and armlet's counts in the same scope."""
+"""Operation counts printed in the literature, and armlet's counts of the same operations."""
 
 import tomllib
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from armlet.scalar import Vector
 
 @dataclass(frozen=True)
 class Total:
-    """A published total: its operations as polynomials in the number of joints, and its scope."""
+    """A published operation count; `M` and `A` are polynomials in the number of joints."""
 
     quantity: str
     method: str
@@ -31,44 +31,44 @@ class Total:
     M: tuple[Fraction, ...]
     A: tuple[Fraction, ...]
     n: tuple[int, ...]
-    """The numbers of joints for which the work prints the total."""
+    """Numbers of joints for which the publication prints the count."""
     misprints: tuple[tuple[int, int, int], ...] = ()
-    """Misprinted totals (n, M, A), which `M` and `A` correct; `note` says why."""
+    """Misprinted counts (n, M, A); the polynomials give the corrected counts, `note` the reason."""
     formulation: str = ""
-    """armlet's formulation of the method; empty to compare with the cheapest formulation."""
+    """armlet's formulation of the method; if empty, armlet's cheapest formulation is counted."""
     starting_from: str = ""
-    """The intermediate result whose operations the total leaves out, such as "bias"."""
+    """Intermediate result, such as "bias", whose operations are not counted."""
     beyond: str = ""
-    """A quantity and a formulation of it whose operations the total leaves out."""
+    """Quantity and formulation, as "quantity formulation", whose operations are not counted."""
     prismatic: int = 0
-    """The number of the prismatic joint, counted from one; 0 if all joints are revolute."""
+    """Number of the only prismatic joint, counted from one; 0 if all joints are revolute."""
     twists: str = "general"
-    """The twist angles: "general", or "quarter" if every twist is a quarter turn."""
+    """Twist angles: "general", or "quarter" if every twist is a quarter turn."""
     minimal: bool = False
-    """Whether minimal parameters are used."""
+    """Whether the count is for minimal inertial parameters."""
     options: str = ""
-    """The formulations that the method builds on, as key=name."""
+    """Formulations of other quantities that the method uses, as quantity=formulation."""
     note: str = ""
 
     def printed_count(self, n: int) -> Count:
-        """The total that the work prints for `n` joints, with its misprints."""
+        """Return the printed count for `n` joints, including misprints."""
         for joints, M, A in self.misprints:
             if joints == n:
                 return Count(M, A)
         return self.corrected_count(n)
 
     def corrected_count(self, n: int) -> Count:
-        """The total for `n` joints with misprints corrected."""
+        """Return the count for `n` joints with misprints corrected."""
         M, A = (sum(c * n**k for k, c in enumerate(polynomial)) for polynomial in (self.M, self.A))
         return Count(round(M), round(A))
 
     def count(self, n: int) -> Count:
-        """armlet's operations in the same scope, for `n` joints."""
+        """Count armlet's operations for `n` joints, under the conditions of the published count."""
         scope = replace(self, method="", work="", M=(), A=(), n=(), misprints=(), note="")
         return _count(scope, n)
 
     def verdict(self, n: int) -> str:
-        """Compare armlet's count with the printed or the corrected total, whichever is smaller."""
+        """Return "below", "equal" or "above": armlet's count against the smaller published one."""
         difference = self.count(n).total - min(
             self.printed_count(n).total, self.corrected_count(n).total
         )
@@ -77,7 +77,7 @@ class Total:
 
 @cache
 def _count(scope: Total, n: int) -> Count:
-    """armlet's operations by `scope.formulation`, or by the cheapest formulation for the arm."""
+    """Count operations of `scope.formulation`, or of the formulation with the fewest."""
     arm = general_arm("".join("P" if i == scope.prismatic else "R" for i in range(1, n + 1)))
     if scope.twists == "quarter":
         arm = replace(arm, dh=tuple(row._replace(alpha=pi / 2) for row in arm.dh))
@@ -94,7 +94,7 @@ def _count(scope: Total, n: int) -> Count:
 
 
 def _program(scope: Total, name: str, arm: RobotModel) -> Program:
-    """The program of formulation `name`, complete or from `scope.starting_from` on."""
+    """Trace formulation `name`, without the operations for `scope.starting_from` if possible."""
     chosen: dict[str, Any] = dict(pair.split("=") for pair in scope.options.split())
     functions = FORMULATIONS[scope.quantity][name].starting_from
     if scope.starting_from not in functions:
@@ -119,7 +119,7 @@ def _program(scope: Total, name: str, arm: RobotModel) -> Program:
 
 @cache
 def totals() -> tuple[Total, ...]:
-    """All published totals, as listed in published.toml."""
+    """Read all published counts from published.toml."""
     data = tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))
     return tuple(_total(quantity, row) for quantity, rows in data.items() for row in rows)
 

@@ -1,4 +1,4 @@
-"""Minimal inertial parameters: the combinations that torques depend on."""
+"""Minimal inertial parameters: the parameter combinations that joint torques depend on."""
 
 from armlet.minimal.closed_form import check_options, closed_form
 from armlet.minimal.lumping import lump

@@ -1,4 +1,4 @@
-"""Minimal parameters in closed form: the set of Lin, and the set of Gautier and Khalil."""
+"""Closed-form minimal parameters: the set of Lin and the set of Gautier and Khalil."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -16,24 +16,26 @@ from armlet.robot.components import body_of, entries_of
 from armlet.scalar import Matrix, Scalar, identical
 
 NOISE = 1e-14
-"""A factor below this, relative to the size of the arm, is rounding error and counts as zero."""
+"""Factors below this, relative to the size of the arm, count as zero: they are rounding errors."""
 LENGTHS = {"J": 2, "c": 1, "k": 1, "m": 0}
-"""The power of length in the unit of an inertial parameter, by the first letter of its name."""
+"""Exponent of length in the unit of a parameter, by the first letter of the parameter's name."""
 
 Terms = Mapping[str, Scalar]
 Observables = Callable[[str, JointContext], Iterator["Observable"]]
 
 
 class Observable(NamedTuple):
-    """A parameter with coefficients `reads`; in the body `alone` it is one and all others zero."""
+    """A combination of a body's standard parameters that the torques depend on."""
 
     name: str
     reads: Terms
+    """Standard parameter -> coefficient in the combination."""
     alone: Terms
+    """Parameters of a body for which this combination is 1 and all other observables are 0."""
 
 
 class Combination:
-    """A linear combination of standard parameters: the factor of each, by the parameter's index."""
+    """A linear combination of standard parameters: `terms` maps parameter index to factor."""
 
     __slots__ = ("terms",)
 
@@ -62,15 +64,12 @@ class Combination:
 
 
 def lin(joint: JointType, _: JointContext, body: Body) -> Body:
-    """The part of a body lumped on the parent: all on a prismatic joint (Lin 1994, section 3)."""
+    """Return the part of a body to lump on the parent (Lin 1994, section 3)."""
     return body if joint.translates else axially_symmetric(body)
 
 
 def khalil_gautier_at_rest(joint: JointType, context: JointContext, body: Body) -> Body:
-    """The part of a body lumped on the parent in the set for gravity torques alone.
-
-    As in `lin`, but the mass of a body on a prismatic joint stays if gravity torques depend on it.
-    """
+    """Return the part lumped by `lin`, less the mass if gravity torques depend on the mass."""
     m, c, J = lin(joint, context, body)
     stays = any(name == "m" for name, *_ in observable_at_rest(joint.letter, context))
     return 0 if stays else m, c, J
@@ -83,10 +82,10 @@ def closed_form(
     kind: str = "lin",
     of: str = "torques",
 ) -> MinimalParameters[Model]:
-    """The minimal parameters of a robot, by Theorem 5 of Lin 1994 along each path of the tree.
+    """Return minimal parameters of a robot, by Theorem 5 of Lin 1994 along each path of the tree.
 
-    From the tips inwards, parameters of a child that act like those of its parent are lumped on the
-    parent. Of the resulting constants m̂ (mass), k (first moment) and U (inertia) torques depend on
+    From the tips to the base, parameters of a body that act like parameters of its parent are
+    lumped on the parent. With the lumped mass m̂, first moment k and inertia U, torques depend on
 
         joint i revolute,  r <= i < s   Uzz; kx, ky if δ
                            i >= s       Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky
@@ -95,27 +94,27 @@ def closed_form(
                            r < i < s    κ¹ = (u × k)z, κ² = (k - (u · k) u)z, if σ
 
     where r is the first revolute joint on the path from the base, s the first revolute joint after
-    r about another direction, and u the axis of r in frame i. δ is 0 if all joints up to i are
-    parallel to each other and to gravity, and the revolute ones are coaxial; σ is 0 if the
-    prismatic joint is along u.
+    r with another axis direction, and u the axis of r in frame i. δ is 0 if all joints up to i are
+    parallel to each other and to gravity and the revolute joints are coaxial, else 1. σ is 0 if the
+    prismatic joint is parallel to u, else 1.
 
-    Without gravity there is one exception: if all joints up to i >= s are revolute, with axes
-    through one point, torques depend on kx and ky only through Uxz and Uyz about that point.
+    Without gravity there is one exception: if all joints up to i >= s are revolute and their axes
+    meet in one point, kx and ky enter the torques only through Uxz and Uyz about that point.
 
-    A rotor's inertia is lumped into Uzz of joint r, into Uzz of joint s if s is perpendicular to r,
-    and into m̂ of a prismatic joint if neither weight nor another joint tells the rotor from a mass.
-    Any other rotor's inertia is a separate parameter. Friction adds three parameters per joint.
+    Rotor inertia is lumped into Uzz at joint r and, if s is perpendicular to r, at joint s. At a
+    prismatic joint, it is lumped into m̂ if neither weight nor another joint distinguishes rotor and
+    mass. Any other rotor inertia is a separate parameter. Friction adds three parameters per joint.
 
-    The torques against gravity alone (Theorem 4) are the derivatives of the potential, to which
-    body i adds -g · (first moment), with gravity g in frame i. So they depend on
+    Gravity torques alone (Theorem 4) are derivatives of the potential energy. Body i contributes
+    -g · (first moment) to this energy, with gravity g in frame i, so gravity torques depend on
 
         joint i revolute     kx, ky   unless g is parallel to z for every q
         joint i prismatic    m̂        unless g is perpendicular to z for every q
 
-    Both conditions are on the span of g over all q. A prismatic joint does not change that span. A
+    Both conditions concern the span of g over all q. A prismatic joint does not change the span. A
     revolute joint adds the plane perpendicular to z if the span is not along z, and z if the span
-    has a component along z. The parameters are independent, because in any linear combination only
-    the outermost body makes a torque at the joint of that body.
+    has a component along z. The parameters are independent: in any linear combination, the joint of
+    the outermost body is loaded by that body only.
     """
     if others := sorted(set(robot._joint_letters) - set("RP")):
         raise ModelError(
@@ -127,7 +126,6 @@ def closed_form(
     at_zero = robot._at_zero
 
     def over(i: int, body: Body) -> Body:
-        """The part of a body on joint i that is lumped on the parent, in the parent's frame."""
         return at_zero[i].body(*goes_over[kind](robot.joints[i].type, context[i], body))
 
     bodies = constant_composites(robot, context, over, rotors)
@@ -165,7 +163,7 @@ def closed_form(
 
 
 def check_options(kind: str, of: str, rotors: bool, friction: bool) -> None:
-    """Raise if no minimal set has these options."""
+    """Raise an error for a combination of options that no minimal set supports."""
     one_of(kind, "kind", (*CLOSED_FORMS, "rank"))
     one_of(of, "of", SETS)
     if of == "gravity" and (rotors or friction):
@@ -178,10 +176,10 @@ def check_options(kind: str, of: str, rotors: bool, friction: bool) -> None:
 def constant_composites(
     robot: RobotModel, context: list[JointContext], over: Callable[[int, Body], Body], rotors: bool
 ) -> list[Body]:
-    """m̂, k and U of every composite body, each entry a `Combination` of standard parameters.
+    """Return (m̂, k, U) of each composite body, with entries of type `Combination`.
 
-    A rotor that acts like a body is added as that body: as a wheel on a revolute joint, or as a
-    mass on a prismatic joint together with the negative mass on its parent.
+    A rotor that acts on the torques like a body is included: on a revolute joint as inertia about
+    z, on a prismatic joint as a mass on the body and the negative mass on the parent.
     """
     bodies = [body_of([Combination({10 * i + k: 1}) for k in range(10)]) for i in range(robot.n)]
     bodies.append((0, ZERO, NOTHING))
@@ -199,9 +197,9 @@ def constant_composites(
 def drive_rows(
     robot: RobotModel, context: list[JointContext], rotors: bool, friction: bool
 ) -> Iterator[Combination]:
-    """The parameters of the drives that are not lumped into bodies.
+    """Yield the drive parameters that are not lumped into bodies, as `Combination` objects.
 
-    If a rotor is lumped as a mass, the drive's offset compensates the weight of that mass.
+    If a rotor is lumped as a mass, the drive's friction offset compensates the weight of that mass.
     """
     n, start = robot.n, 10 * robot.n
     if rotors:
@@ -217,7 +215,7 @@ def drive_rows(
 
 
 def observable(letter: str, context: JointContext) -> Iterator[Observable]:
-    """The parameters of body i that the torques depend on."""
+    """Yield the observables of a body that the torques depend on; `letter` is the joint type."""
     if letter == "P":
         yield single("m")
         if context.spatial:
@@ -245,7 +243,7 @@ def observable(letter: str, context: JointContext) -> Iterator[Observable]:
 
 
 def observable_at_rest(letter: str, context: JointContext) -> Iterator[Observable]:
-    """The parameters of body i that gravity torques depend on."""
+    """Yield the observables of a body that gravity torques depend on."""
     if letter == "P" and not vanishes([v[2] for v in context.pulls], context.weight):
         yield single("m")
     elif letter == "R" and not all(along_z(v, context.weight) for v in context.pulls):
@@ -253,12 +251,12 @@ def observable_at_rest(letter: str, context: JointContext) -> Iterator[Observabl
 
 
 def single(name: str) -> Observable:
-    """A standard parameter of a body, observable by itself."""
+    """Return the `Observable` of one standard parameter."""
     return Observable(name, {name: 1}, {name: 1})
 
 
 def matrix(rows: list[dict[int, Scalar]], width: int) -> Matrix:
-    """The matrix of `rows`, each of which maps columns to nonzero entries."""
+    """Convert rows, each a dict column -> nonzero entry, to a matrix with `width` columns."""
     full = np.zeros((len(rows), width), dtype=object)
     for row, terms in zip(full, rows, strict=True):
         for k, x in terms.items():
@@ -270,5 +268,5 @@ SETS: dict[str, tuple[dict[str, Rule], Observables]] = {
     "torques": ({"lin": lin, "khalil_gautier": khalil_gautier}, observable),
     "gravity": ({"lin": lin, "khalil_gautier": khalil_gautier_at_rest}, observable_at_rest),
 }
-"""For each `of`: the part of a body that each kind lumps on the parent, and the observables."""
+"""For each `of`: `kind` -> lumping rule, and the function that yields the observables."""
 CLOSED_FORMS = tuple(SETS["torques"][0])

@@ -1,4 +1,4 @@
-"""The conditions for torques to depend on a parameter of a body: r, s, δ and σ of Lin 1994."""
+"""Conditions for joint torques to depend on a body's parameters: r, s, δ and σ of Lin 1994."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -9,15 +9,15 @@ from armlet.robot import BASE, RobotModel
 from armlet.scalar import Scalar, Vector, identical
 
 TOLERANCE = 1e-12
-"""Entries below this count as zero: in unit vectors, in lengths relative to the size of the arm, in
-accelerations relative to gravity. A symbol never counts as zero."""
+"""Numbers below this count as zero: components of unit vectors, lengths relative to the size of the
+arm, accelerations relative to gravity. Symbolic entries count as zero only if identical to 0."""
 
 
 class JointContext(NamedTuple):
     """The geometry of the joints from the base to joint i, in frame i with all joints at zero.
 
-    r is the first revolute joint on the path from the base, s the first revolute joint after r
-    about another direction. The fields hold for every q, as rotations before s do not change them.
+    r is the first revolute joint on the path from the base, s the first revolute joint after r with
+    another axis direction. The fields hold for every q: rotations before s do not change them.
     """
 
     g: Vector
@@ -27,7 +27,7 @@ class JointContext(NamedTuple):
     first: Vector | None = None
     """The axis of the first joint."""
     u: Vector | None = None
-    """The axis of joint r, or None before r."""
+    """The axis of joint r; None for joints before r."""
     on_r: Vector = ZERO
     """A point on the axis of joint r."""
     spatial: bool = False
@@ -37,19 +37,19 @@ class JointContext(NamedTuple):
     coaxial: bool = True
     """Whether all revolute joints have one common axis."""
     centre: Vector | None = ZERO
-    """The point where the axes of all joints meet, if all are revolute and do meet, else None."""
+    """The point where all joint axes meet; None without such a point or after a prismatic joint."""
     prismatic_axes: tuple[Vector, ...] = ()
     """The axes of the prismatic joints up to joint i."""
     stands_in: bool = False
     """Whether Jzz (or m on a prismatic joint) acts on the torques exactly as rotor inertia does."""
     reach: float = 1.0
-    """The size of the arm, relative to which lengths may count as zero."""
+    """The size of the arm: the scale for negligible lengths."""
     weight: float = 1.0
-    """The size of gravity, relative to which its components may count as zero."""
+    """The size of gravity: the scale for negligible accelerations."""
 
 
 def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointContext]:
-    """The context of every joint; with `friction`, drive offsets absorb constant forces."""
+    """Return the context of each joint; with `friction`, drive offsets absorb constant forces."""
     at_zero = robot._at_zero
     reach = size(x for row in robot.dh for x in (row.b, row.a, row.d))
     weight = size(robot.g)
@@ -76,7 +76,7 @@ def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointConte
 
 
 def after_prismatic(seen: JointContext, friction: bool) -> JointContext:
-    """The context after a prismatic joint."""
+    """Return the context after a prismatic joint along z."""
     straight = not seen.spatial and (seen.u is None or along_z(seen.u))
     alone = all(vanishes([axis[2]]) for axis in seen.prismatic_axes)
     weightless = friction or vanishes([seen.g[2]], seen.weight)
@@ -88,7 +88,7 @@ def after_prismatic(seen: JointContext, friction: bool) -> JointContext:
 
 
 def after_revolute(seen: JointContext) -> JointContext:
-    """The context after a revolute joint."""
+    """Return the context after a revolute joint about z."""
     seen = seen._replace(pulls=span_about_z(seen.pulls, seen.weight))
     if seen.u is None:
         return seen._replace(
@@ -109,9 +109,9 @@ def after_revolute(seen: JointContext) -> JointContext:
 
 
 def span_about_z(pulls: Sequence[Vector], weight: float) -> tuple[Vector, ...]:
-    """Vectors of size `weight` that span all rotations about z of the vectors `pulls`.
+    """Return vectors of length `weight` that span all rotations of `pulls` about z.
 
-    Rotations of a vector that is not along z span the plane across z; a component along z adds z.
+    The span contains the plane perpendicular to z unless all vectors are along z.
     """
     flat = all(along_z(v, weight) for v in pulls)
     plane = () if flat else (weight * X_AXIS, weight * Y_AXIS)
@@ -119,22 +119,22 @@ def span_about_z(pulls: Sequence[Vector], weight: float) -> tuple[Vector, ...]:
 
 
 def intersection_with_z(point: Vector, u: Vector, reach: float) -> Vector | None:
-    """The point where the line along u through `point` meets the z axis, or None."""
+    """Return the point where the line along u through `point` meets the z axis, or None."""
     if not vanishes([cross(point, u)[2]], reach):
         return None
     return point - (point[:2] @ u[:2]) / (u[:2] @ u[:2]) * u
 
 
 def along_z(v: Vector | None, size: float = 1.0) -> bool:
-    """Whether v, of magnitude `size`, is along z or zero; False if v is None."""
+    """Whether v, of magnitude `size`, is zero or along z; False for None."""
     return v is not None and vanishes(v[:2], size)
 
 
 def vanishes(entries: Sequence[Scalar], size: float = 1.0) -> bool:
-    """Whether all entries are negligible relative to `size`; a symbolic one must be zero."""
+    """Whether all numbers are negligible relative to `size` and all symbols identical to 0."""
     return all(abs(x) <= TOLERANCE * size if is_number(x) else identical(x, 0) for x in entries)
 
 
 def size(entries: Iterable[Scalar]) -> float:
-    """The sum of the magnitudes of all entries that are numbers, or one if the sum is zero."""
+    """Sum of the magnitudes of all numeric entries; 1 if this sum is zero."""
     return float(sum(abs(x) for x in entries if is_number(x))) or 1.0

@@ -1,4 +1,4 @@
-"""A set of minimal parameters: linear combinations of the standard ones, with names."""
+"""`MinimalParameters`: named linear combinations of a robot's standard parameters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LATEX = {
 
 
 def standard_names(nb: int, rotors: bool = False, friction: bool = False) -> tuple[str, ...]:
-    """The names of the standard parameters: ten per body, then those of the drives."""
+    """Names of the standard parameters: ten per body, then the drive parameters."""
     drive = (ROTORS if rotors else ()) + (FRICTION if friction else ())
     return tuple(
         [f"{key}{i + 1}" for i in range(nb) for key in PHI]
@@ -46,14 +46,14 @@ def is_number(x: Scalar) -> bool:
 
 
 def as_array(entries: Any) -> NDArray[Any]:
-    """An array of floats if all entries are plain numbers, else of objects."""
+    """Convert entries to an array: of floats if all are plain numbers, else of objects."""
     array = np.array(entries, dtype=object)
     return array.astype(float) if all(map(is_number, array.flat)) else array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MinimalParameters(ComparedByData, Generic[Model]):
-    """A minimal set φ' = Λ φ of parameters that determine the (gravity) torques of a robot.
+    """Minimal parameters φ' = Λ φ, which determine all torques or the gravity torques of a robot.
 
     Examples
     --------
@@ -66,25 +66,25 @@ class MinimalParameters(ComparedByData, Generic[Model]):
     """
 
     model: Model
-    """The robot that the set is for."""
+    """The robot whose torques the parameters determine."""
     kind: str
     """The kind of set: "lin", "khalil_gautier", or "rank" for a set computed numerically."""
     names: tuple[str, ...]
     """One name per parameter; a star marks a combination of several standard parameters."""
     standard: tuple[str, ...]
-    """The names of the standard parameters φ: ten per body as in `robot.phi`, then the drives'."""
+    """Names of the standard parameters φ: ten per body as in `robot.phi`, then drive parameters."""
     Lam: NDArray[Any]
-    """Λ, with one row per minimal and one column per standard parameter."""
+    """Λ, with one row per minimal parameter and one column per standard parameter."""
     back: NDArray[Any]
-    """A right inverse of Λ, Λ @ back = 1: its columns are full sets of standard parameters."""
+    """A right inverse of Λ, Λ @ back = 1; each column is a full set of standard parameters."""
     of: str = "torques"
-    """The torques that the set determines: all "torques", or those against "gravity" alone."""
+    """The torques that the set determines: all ("torques") or gravity torques only ("gravity")."""
 
     def __len__(self) -> int:
         return len(self.names)
 
     def fits(self, robot: RobotModel) -> bool:
-        """Whether a robot has the joints, frames, couplings and gravity of the set's robot."""
+        """Whether a robot has the same joints, frames, couplings and gravity as `model`."""
         own, other = (
             (x._joint_letters, x.parent, x.couplings, x.dh, list(x.g)) for x in (self.model, robot)
         )
@@ -92,7 +92,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
 
     @cached_property
     def phi(self) -> NDArray[Any]:
-        """The standard parameters of the robot, in the order of `standard`."""
+        """The values of the standard parameters of `model`, in the order of `standard`."""
         values = self.model.constants("inertia") | {
             f"{key}{i + 1}": value
             for i, drive in enumerate(self.model.drives)
@@ -102,15 +102,15 @@ class MinimalParameters(ComparedByData, Generic[Model]):
 
     @cached_property
     def values(self) -> NDArray[Any]:
-        """The minimal parameters of the robot, Λ φ."""
+        """The values of the minimal parameters of `model`: Λ φ."""
         values: NDArray[Any] = self.Lam @ self.phi
         return values
 
     def full(self, phi_min: ArrayLike) -> NDArray[Any]:
-        """A set of standard parameters with the minimal parameters `phi_min`: Λ full(φ') = φ'.
+        """Return standard parameters with the minimal parameters `phi_min`: Λ full(φ') = φ'.
 
-        All such sets give the same torques. The bodies may be unphysical, with zero masses. Leading
-        axes of `phi_min` are preserved. `robot` returns a robot with such a set.
+        All standard parameters with equal φ' give the same torques. The bodies may be unphysical,
+        with zero masses. Leading axes of `phi_min` are preserved.
         """
         array = np.asarray(phi_min)
         if array.shape[-1:] != (len(self),):
@@ -119,7 +119,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
         return full
 
     def robot(self, phi_min: ArrayLike) -> Model:
-        """A robot with the given minimal parameters, whose torques are Y φ'.
+        """Return a robot with the minimal parameters `phi_min`.
 
         Parameters
         ----------
@@ -129,10 +129,10 @@ class MinimalParameters(ComparedByData, Generic[Model]):
         Returns
         -------
         Robot
-            `model` with the bodies of `full`, and with the rotor inertias and the friction in the
-            set; drive parameters that are not in the set stay as they are. Its torques, inertia
-            matrix and accelerations are correct. Its single bodies, and so its energy and masses,
-            may be unphysical, so it cannot be written to a file.
+            `model` with the bodies of `full` and the drive parameters of the set; other drive
+            parameters keep their values. Torques, inertia matrix and accelerations are correct.
+            Single bodies, masses and energy may be unphysical, so the robot cannot be written to a
+            file.
 
         Examples
         --------
@@ -164,7 +164,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
 
     @cached_property
     def columns(self) -> tuple[tuple[float, ...], ...]:
-        """For each minimal parameter, standard parameters that make it one and the others zero."""
+        """The columns of `back` as tuples; each makes one minimal parameter 1 and the others 0."""
         if self.back.dtype == object:
             raise DataError(
                 f"the parameters of {self.model.name!r} are symbolic: expected a robot whose "
@@ -174,16 +174,16 @@ class MinimalParameters(ComparedByData, Generic[Model]):
 
     @cached_property
     def expressions(self) -> dict[str, str]:
-        """Each parameter as a sum of standard parameters, by name."""
+        """Minimal parameter name -> sum of standard parameters, as text."""
         return {name: sum_text(self.terms(name), str, str, " ") for name in self.names}
 
     def terms(self, name: str) -> dict[str, Scalar]:
-        """The standard parameters in the minimal parameter `name`, with their factors."""
+        """Return standard parameter name -> nonzero factor in the minimal parameter `name`."""
         row = self.Lam[self.names.index(name)]
         return {x: k for x, k in zip(self.standard, row, strict=True) if not is_zero(k)}
 
     def latex(self) -> str:
-        """The set as LaTeX, one line per parameter, for an align environment."""
+        """Return the set as LaTeX for an align environment, one line per minimal parameter."""
 
         def factor(x: Scalar) -> str:
             return str(namespace(x).latex(x))
@@ -198,7 +198,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
 
 
 def equivalence(a: MinimalParameters[Any], b: MinimalParameters[Any]) -> NDArray[Any]:
-    """The nonsingular matrix A between two minimal sets of a robot, φ'(b) = A φ'(a).
+    """Return the nonsingular matrix A between two minimal sets of a robot, φ'(b) = A φ'(a).
 
     Lin 1994, Corollary 6: two sets of the same size are both minimal if and only if A exists.
 
@@ -230,7 +230,7 @@ def equivalence(a: MinimalParameters[Any], b: MinimalParameters[Any]) -> NDArray
 
 
 def sum_text(terms: Mapping[str, Scalar], symbol: Writer, factor: Writer, times: str) -> str:
-    """The text of a sum, such as Jzz2 + 0.17 m3 - cx4, with factors to six digits."""
+    """Return a sum as text, such as Jzz2 + 0.17 m3 - cx4, with factors to six digits."""
     text = ""
     for name, x in terms.items():
         size = f"{abs(x):.6g}" if is_number(x) else f"({factor(x)})"
@@ -241,7 +241,7 @@ def sum_text(terms: Mapping[str, Scalar], symbol: Writer, factor: Writer, times:
 
 
 def symbol(name: str) -> str:
-    """A parameter's name in LaTeX: Jzz2* is J_{zz2}^*."""
+    """Convert a parameter's name to LaTeX: Jzz2* to J_{zz2}^*."""
     star = "^*" if name.endswith("*") else ""
     head = name.rstrip("*").rstrip("0123456789")
     number = name.rstrip("*").removeprefix(head)

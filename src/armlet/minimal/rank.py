@@ -9,24 +9,24 @@ from armlet.minimal.parameters import MinimalParameters, Model
 
 TOLERANCE = 1e-9
 """Singular values and pivots below this, relative to the largest, count as zero. On 400 random
-robots the others are above 6e-6 of the largest, and those that count as zero below 4e-15."""
+robots, zeros are below 4e-15 of the largest value and all others above 6e-6."""
 
 Array = np.ndarray[Any, Any]
 
 
 def rank(Y: Array, tolerance: float = TOLERANCE) -> int:
-    """The rank of Y, whose columns are first scaled to length one."""
+    """Numerical rank of Y, after its columns are scaled to length one."""
     singular = np.linalg.svd(scale_columns(Y)[0], compute_uv=False)
     return int((singular > tolerance * singular.max(initial=0)).sum())
 
 
 def independent(Y: Array, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
-    """Indices `columns` of independent columns of Y, and Λ with Y = Y[:, columns] Λ, by QR.
+    """Return indices of independent columns of Y, and Λ with Y = Y[:, indices] Λ, by QR.
 
         Y P = Q (R₁ R₂),   Y = Y₁ (1, R₁⁻¹ R₂) Pᵀ
 
-    with pivots and with the columns of Y scaled to length one (Gautier 1991). A pivot below the
-    tolerance, relative to the first, ends the set.
+    with pivoting, after the columns of Y are scaled to length one (Gautier 1991). Columns whose
+    pivots are below `tolerance`, relative to the first pivot, count as dependent.
     """
     from scipy.linalg import qr, solve_triangular  # slow to import, and rarely needed
 
@@ -47,7 +47,7 @@ def independent(Y: Array, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
 def by_rank(
     robot: Model, Y: Array, standard: tuple[str, ...], zero: Sequence[str] = (), of: str = "torques"
 ) -> MinimalParameters[Model]:
-    """The minimal set from a regressor Y of the parameters `standard`; those in `zero` are zero."""
+    """Return the minimal set from a regressor Y of the parameters `standard`, without `zero`."""
     shown = Y.copy()
     shown[:, [standard.index(name) for name in zero]] = 0
     columns, Lam = independent(shown)
@@ -60,7 +60,7 @@ def by_rank(
 
 
 def scale_columns(Y: Array) -> tuple[Array, Array]:
-    """Y with its nonzero columns scaled to length one, and the lengths."""
+    """Scale the nonzero columns of Y to length one; return the scaled Y and the lengths."""
     lengths = np.linalg.norm(Y, axis=0)
     lengths = np.where(lengths > TOLERANCE * lengths.max(initial=0), lengths, np.inf)
     return Y / lengths, np.where(np.isinf(lengths), 1, lengths)

@@ -1,4 +1,4 @@
-"""The robot: an immutable tree of bodies in canonical frames, and its traversals."""
+"""Robot models: immutable trees of rigid bodies in canonical frames."""
 
 from armlet.robot.arrangement import Arrangement
 from armlet.robot.components import (

@@ -1,7 +1,7 @@
-"""Other frames and units for the same robot: same torques, possibly fewer operations.
+"""Rewrite a robot in other frames and units: same torques, possibly fewer operations.
 
-Two choices are free after the canonical frames are fixed: where on its axis the origin of a body
-is, and the unit of length.
+Canonical frames leave two choices open: the position of each body's origin along its joint axis,
+and the unit of length.
 """
 
 from collections.abc import Iterable
@@ -20,23 +20,23 @@ AnyRobot = TypeVar("AnyRobot", bound=RobotModel)
 
 
 class Arrangement(NamedTuple):
-    """A choice of frames and units."""
+    """A choice of body origins and of the unit of length."""
 
     back: tuple[int, ...] = ()
-    """The bodies whose origins are moved back along their axes."""
+    """The indices of the bodies whose origins `with_origins_back` moves."""
     unit: float | None = None
-    """The unit of length, if not the metre."""
+    """The unit of length in metres; None stands for the metre."""
 
     def of(self, robot: AnyRobot) -> AnyRobot:
-        """The robot in this arrangement."""
+        """Return the robot with these origins and this unit."""
         robot = with_origins_back(robot, self.back)
         return robot if self.unit is None else in_lengths_of(robot, self.unit)
 
 
 def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
-    """The robot with the origins of some bodies moved back along their axes by their offset d.
+    """Return the robot with the origins of `bodies` moved back along z by the DH offset d.
 
-    Each offset d is added to b of the children of the body.
+    The offset d of such a body becomes 0, and is added to the DH parameter b of its children.
     """
     rows = list(robot.dh)
     m, c, J, frames = list(robot.m), list(robot.c), list(robot.J), dict(robot.frames)
@@ -66,11 +66,10 @@ def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
 
 
 def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
-    """The robot with its lengths in another unit and the same torques, for revolute joints only.
+    """Convert a robot with revolute joints only to another unit of length; torques do not change.
 
     Lengths l and gravity g become l / unit and g / unit, first moments c become c unit, masses m
-    become m unit², and inertias J stay, so that torques stay too. A length equal to the unit
-    becomes 1, which saves its multiplications.
+    become m unit², and inertias J stay. A length equal to the unit becomes 1, which saves products.
     """
 
     def in_unit(length: Scalar) -> Scalar:

@@ -1,4 +1,4 @@
-"""What a robot consists of: joints, limits, couplings, drives, springs, frames."""
+"""The parts of a robot: joints, limits, couplings, drives, springs and frames."""
 
 from collections.abc import Sequence
 from math import inf
@@ -11,20 +11,20 @@ from armlet.robot.pose import Pose
 from armlet.scalar import Scalar, Vector
 
 BASE = -1
-"""The index of the base, which is the last entry of a list that includes the base."""
+"""The index of the base, which comes last in lists of all bodies and the base."""
 
 
 def with_base(values: Sequence[Any]) -> list[Any]:
-    """The values of all bodies, followed by a zero of the same type for the base."""
+    """Return the values of all bodies, followed by a zero of the same type for the base."""
     return [*values, 0 * values[-1]]
 
 
 PHI = ("Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz", "cx", "cy", "cz", "m")
-"""The inertial parameters of a body, in their order."""
+"""The names of the ten inertial parameters of a body, in the order of `RobotModel.phi`."""
 
 
 class Limits(NamedTuple):
-    """The limits of a joint: position, velocity and torque (or force)."""
+    """Position, velocity and torque (or force) limits of a joint."""
 
     lower: float = -inf
     upper: float = inf
@@ -33,7 +33,7 @@ class Limits(NamedTuple):
 
 
 class Drive(NamedTuple):
-    """Rotor inertia and friction of a joint's drive, on the joint's side of the gear."""
+    """Rotor inertia and friction of a joint's drive, reflected to the joint side of the gear."""
 
     rotor_inertia: Scalar = 0
     viscous: Scalar = 0
@@ -42,16 +42,16 @@ class Drive(NamedTuple):
 
 
 class Spring(NamedTuple):
-    """A spring at a joint: its stiffness (N m/rad or N/m), and the position where it is at rest."""
+    """A joint spring: its stiffness (N m/rad or N/m) and its rest position."""
 
     stiffness: Scalar = 0
     reference: Scalar = 0
 
 
 class Compensation(NamedTuple):
-    """The part of a body whose weight is compensated: its mass, and its first moment as in `c`.
+    """Gravity compensation of a body: the compensated mass and its first moment, as in `c`.
 
-    A force -(mass) g, against gravity, acts on the body at that part's centre of mass.
+    The force -mass g acts on the body at the centre of the compensated mass.
     """
 
     mass: Scalar = 0
@@ -59,7 +59,7 @@ class Compensation(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """A joint's name, its kind (revolute, continuous or prismatic) and its limits."""
+    """Name, kind (revolute, continuous or prismatic) and limits of a joint."""
 
     name: str
     kind: str
@@ -76,17 +76,17 @@ class Joint(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A named frame, fixed on a body: its pose in the body's canonical frame."""
+    """A frame attached to a body: the body's index, and the pose in the body's canonical frame."""
 
     body: int
     pose: Pose
 
 
 class Coupling(NamedTuple):
-    """How a joint follows its leader: position = factor * (position of the leader) + offset."""
+    """Coupling of a joint to its leader: position = factor * (position of the leader) + offset."""
 
     leader: int
-    """The index of the leading joint; a joint that is its own leader is a coordinate."""
+    """The index of the leading joint; a joint that leads itself is a coordinate of the robot."""
     factor: Scalar = 1
     offset: Scalar = 0
 
@@ -94,11 +94,11 @@ class Coupling(NamedTuple):
 def common_limits(
     leader: Limits, followers: Sequence[tuple[Joint, Coupling]]
 ) -> tuple[Limits, list[Joint]]:
-    """The leader's limits, narrowed by its followers', and the followers whose range is ignored.
+    """Return the leader's limits narrowed by its followers, and the followers in conflict.
 
-    A follower's range is ignored if it would leave the leader no range to move in: some files give
-    followers the range of the leader, for any factor. The effort is the leader's, as the leader is
-    assumed to have the drive.
+    A follower is in conflict if its position limits would leave the leader no range. Position
+    limits in conflict are ignored, since some files copy the leader's limits to followers,
+    whatever the factor. The effort limit is the leader's, which is assumed to have the drive.
     """
     lower, upper, velocity, effort = leader
     contrary = []
@@ -114,17 +114,17 @@ def common_limits(
 
 
 def body_of(entries: Sequence[Any]) -> Body:
-    """Mass, first moment and inertia from ten entries in the order of `PHI`."""
+    """Return mass, first moment and inertia from ten parameters in the order of `PHI`."""
     return entries[9], vector(*entries[6:9]), symmetric(*entries[:6])
 
 
 def entries_of(body: Body) -> list[Any]:
-    """The ten entries of a body in the order of `PHI`."""
+    """Return the ten inertial parameters of a body in the order of `PHI`."""
     m, c, J = body
     return [*upper_triangle(J), *c, m]
 
 
 def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:
-    """The fields m, c and J of a robot, from rows of ten parameters."""
+    """Return the `RobotModel` fields m, c and J as a dict, from one row of `PHI` per body."""
     m, c, J = zip(*map(body_of, phi), strict=True) if phi else ((), (), ())
     return {"m": m, "c": c, "J": J}

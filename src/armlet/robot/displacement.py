@@ -1,9 +1,10 @@
-"""The displacement of a body from its parent: a product of axial screws.
+"""The displacement of a body from its parent: a product of screws along coordinate axes.
 
-A screw is a rotation (cos, sin) about a coordinate axis and a translation along it. In modified DH
-frames a displacement is a screw about x, then one about z. On branches of a tree, another screw
-about z comes first. Between nearly parallel axes, a rotation about y follows the screw about x.
-To transform by one screw at a time saves operations: 8M 4A for a vector, 17M 14A for a tensor.
+A screw is a rotation about a coordinate axis and a translation along the same axis. In modified
+DH frames a displacement is a screw about x, then a screw about z. On branches of a tree, another
+screw about z comes first. Between nearly parallel axes, a rotation about y follows the screw about
+x. Applying one screw at a time saves operations: the screws about x and z take 8M 4A
+(multiplications, additions) for a vector, 17M 14A for a symmetric tensor.
 """
 
 from functools import reduce
@@ -25,15 +26,15 @@ from armlet.scalar import (
 )
 
 Body = tuple[Scalar, Vector, Matrix]
-"""Mass, first moment and inertia of a body about the origin of a frame, in the frame's axes."""
+"""Mass, first moment and inertia of a body, about the origin and in the axes of a frame."""
 
 
 class DHRow(NamedTuple):
-    """The pose of a body in its parent when its joint is at zero.
+    """Modified DH parameters: the pose of a body in its parent with the joint at zero.
 
-    Rotation gamma about and translation b along the parent's z, rotation alpha about and
-    translation a along the new x, rotation beta about the new y, rotation theta about and
-    translation d along the new z, which is the joint's axis. gamma and b are zero except on
+    From the parent's frame, rotate by gamma about z and translate by b along z; rotate by alpha
+    about the new x and translate by a along x; rotate by beta about the new y; rotate by theta
+    about the new z, the joint axis, and translate by d along z. gamma and b are zero except on
     branches of a tree (Khalil and Kleinfinger 1986), beta is zero except between nearly parallel
     axes (Hayati 1983).
     """
@@ -48,7 +49,7 @@ class DHRow(NamedTuple):
 
 
 class Screw(NamedTuple):
-    """A rotation with cosine c and sine s about coordinate axis k and a translation h along it."""
+    """A rotation about coordinate axis k (cosine c, sine s) and a translation h along this axis."""
 
     k: int
     c: Scalar
@@ -57,14 +58,14 @@ class Screw(NamedTuple):
 
     @property
     def others(self) -> tuple[int, int]:
-        """The other two axes, in cyclic order."""
+        """The indices of the two axes other than k, in cyclic order after k."""
         return self.k - 2, self.k - 1
 
     def inverse(self) -> "Screw":
         return Screw(self.k, self.c, -self.s, -self.h)
 
     def vector(self, v: Vector) -> Vector:
-        """A vector, transformed to the outer frame."""
+        """Rotate vector v from the inner axes, after the screw, to the outer axes."""
         i, j = self.others
         turned = np.array(v, dtype=object)
         turned[i] = self.c * v[i] - self.s * v[j]
@@ -72,23 +73,23 @@ class Screw(NamedTuple):
         return turned
 
     def point(self, r: Vector) -> Vector:
-        """A position, transformed to the outer frame."""
+        """Transform position r from the inner to the outer frame."""
         turned = self.vector(r)
         turned[self.k] = turned[self.k] + self.h
         return turned
 
     def wrench(self, f: Vector, t: Vector) -> tuple[Vector, Vector]:
-        """A force and a moment about the origin, transformed to the outer frame."""
+        """Transform force f, and moment t about the origin, from the inner to the outer frame."""
         i, j = self.others
         t = np.array(t, dtype=object)
         t[i], t[j] = t[i] - self.h * f[j], t[j] + self.h * f[i]
         return self.vector(f), self.vector(t)
 
     def body(self, m: Scalar, c: Vector, J: Matrix) -> Body:
-        """A rigid body, transformed to the outer frame.
+        """Transform mass, first moment and inertia from the inner to the outer frame.
 
-        The translation adds the same term to J_ii and J_jj, so the rotation can use J_ii - J_jj
-        from before the translation.
+        The translation adds the same term to J_ii and J_jj, so the rotation can use the difference
+        J_ii - J_jj from before the translation.
         """
         k, cos, sin, h = self
         i, j = self.others
@@ -110,13 +111,13 @@ class Screw(NamedTuple):
         return m, self.vector(slid), new
 
     def tensor(self, J: Matrix) -> Matrix:
-        """A symmetric tensor, rotated to the outer axes, without the translation."""
+        """Rotate symmetric tensor J from the inner to the outer axes, without translation."""
         return self._replace(h=0).body(0, ZERO, J)[2]
 
     def general_tensor(self, T: Matrix) -> Matrix:
-        """A tensor with nine entries, rotated to the outer axes: 12M 11A, none at quarter turns.
+        """Rotate a 3x3 tensor to the outer axes: 12M 11A, or no operations at quarter turns.
 
-        The trace and the skew part about the axis stay; the rest rotates by twice the angle.
+        Normal to axis k, the trace and the skew part stay; the rest rotates by twice the angle.
         """
         k, cos, sin, _ = self
         i, j = self.others
@@ -133,7 +134,7 @@ class Screw(NamedTuple):
 
 
 class Displacement(tuple[Screw, ...]):
-    """A product of screws, in their order from the parent to the body."""
+    """A product of screws, ordered from the parent to the body."""
 
     __slots__ = ()
 
@@ -141,41 +142,41 @@ class Displacement(tuple[Screw, ...]):
         return Displacement(screw.inverse() for screw in reversed(self))
 
     def vector(self, v: Vector) -> Vector:
-        """A vector, from the body's axes to the parent's."""
+        """Rotate vector v from the body's axes to the parent's axes."""
         return reduce(lambda v, screw: screw.vector(v), reversed(self), v)
 
     def point(self, r: Vector) -> Vector:
-        """A position, from the body's frame to the parent's."""
+        """Transform position r from the body's frame to the parent's frame."""
         return reduce(lambda r, screw: screw.point(r), reversed(self), r)
 
     def wrench(self, f: Vector, t: Vector) -> tuple[Vector, Vector]:
-        """A force and a moment about the origin, from the body's frame to the parent's."""
+        """Transform force f and moment t, about the frame's origin, from body to parent frame."""
         return reduce(lambda wrench, screw: screw.wrench(*wrench), reversed(self), (f, t))
 
     def body(self, m: Scalar, c: Vector, J: Matrix) -> Body:
-        """Mass, first moment and inertia, from the body's frame to the parent's."""
+        """Transform mass, first moment and inertia from the body's frame to the parent's frame."""
         return reduce(lambda body, screw: screw.body(*body), reversed(self), (m, c, J))
 
     def tensor(self, J: Matrix) -> Matrix:
-        """A symmetric tensor, from the body's axes to the parent's."""
+        """Rotate symmetric tensor J from the body's axes to the parent's axes."""
         return reduce(lambda J, screw: screw.tensor(J), reversed(self), J)
 
     def origin(self) -> Vector:
-        """The body's origin, in the parent's frame."""
+        """Position of the body's origin in the parent's frame."""
         return self.point(ZERO)
 
     def rotation(self) -> Matrix:
-        """The rotation ᵖRᵢ, whose columns are the body's axes in the axes of the parent."""
+        """Rotation matrix ᵖRᵢ, whose columns are the body's axes in the parent's axes."""
         return np.array([self.vector(axis) for axis in IDENTITY], dtype=object).T
 
 
 def displacement(*screws: Screw) -> Displacement:
-    """The product of those screws that are not the identity."""
+    """Return the product of `screws`, leaving out identities."""
     return Displacement(s for s in screws if not (is_zero(s.s) and is_zero(s.h) and s.c == 1))
 
 
 def cos_sin_of_sum(q: Scalar, theta: Scalar) -> tuple[Scalar, Scalar]:
-    """Cosine and sine of q + θ, without an addition if θ is a multiple of a quarter turn."""
+    """Return cos and sin of q + θ, without an addition if θ is a multiple of a quarter turn."""
     if is_zero(q):
         return cos_sin(theta)
     k = quarter_turns(theta)

@@ -1,16 +1,17 @@
 """Canonical frames: modified Denavit-Hartenberg, with as many zeros as the geometry allows.
 
-The z axis of a body is its joint's axis, in the file's direction; x points along the common normal
-to the axis of the main child, the child with the largest subtree. The common normal of nearly
-parallel axes is far away and ill defined: x points to where the child's axis crosses the plane
-z = 0, and the child's axis is tilted about two axes instead of one (Hayati 1983). So no length is
-larger than the arm, and parallel axes are no special case. The remaining freedom is used for zeros:
+The z axis of a body is its joint axis, in the file's direction. The x axis points along the
+common normal to the joint axis of the main child, the child with the largest subtree. The common
+normal of nearly parallel axes is far away and ill defined: there, x points to where the child's
+axis crosses the plane z = 0, and the child's axis is tilted about two axes instead of one (Hayati
+1983). So no length is larger than the arm, and parallel axes are no special case. The remaining
+freedom is used for zeros:
 
-- origins are free along parallel axes: the offsets of a run of parallel axes are merged into the
-  offset of its last body, or of the base if the run starts on the base;
-- the axis of a prismatic joint may be shifted: it is put through the origin of the next body;
+- origins are free along parallel axes: the offsets along successive parallel axes are merged into
+  the offset of the last body, or of the base if the first of these axes is on the base;
+- the axis of a prismatic joint can be shifted: it passes through the origin of the next body;
 - the x axes of the base, the tips and coaxial joints are free: they are chosen for zero angles;
-- of x and -x, the one at the smaller angle from the previous normal is chosen.
+- of x and -x, the direction at the smaller angle from the previous normal is chosen.
 """
 
 import math
@@ -25,53 +26,53 @@ from armlet.robot.pose import IDENTITY_POSE, Pose, round_angle
 from armlet.scalar import Vector, cos_sin
 
 NEARLY_PARALLEL = 0.01
-"""Below this angle (rad) the common normal of two axes is not used, however near it is: the error
-of its direction is about 1e-16 divided by the angle."""
+"""Below this angle (rad) between two axes, their common normal is not used: the normal's direction
+has an error of about 1e-16 divided by the angle."""
 FAR = 1.5
-"""A common normal is used if its feet are within this multiple of the joints' distance."""
+"""A common normal may end at most this multiple of the joints' distance away from each joint."""
 
 
 class Mount(NamedTuple):
-    """A body in the frames of the file, with its joint at zero."""
+    """A body as the file describes it: its frame and its joint axis, with the joint at zero."""
 
     parent: int
     pose: Pose
-    """The body's frame, in the parent's frame."""
+    """The pose of the body's frame in the parent's frame."""
     axis: Vector
-    """The axis of the body's joint, a unit vector in the body's frame."""
+    """The direction of the body's joint axis, a unit vector in the body's frame."""
     point: Vector
     """A point on the joint's axis, in the body's frame."""
     is_prismatic: bool
 
 
 class Line(NamedTuple):
-    """A joint's axis: its direction, and a point on it or None if the axis may be shifted."""
+    """A joint axis: its direction, and a point on it, or None if the axis can be shifted."""
 
     axis: Vector
     point: Vector
 
     def seen_from(self, pose: Pose) -> "Line":
-        """The line in an outer frame, in which `pose` is the pose of the line's frame."""
+        """Transform the line to an outer frame; `pose` is the line's frame in the outer frame."""
         return Line(pose.R @ self.axis, None if self.point is None else pose.point(self.point))
 
     def foot(self, r: Vector) -> Vector:
-        """The point of the line nearest to r."""
+        """Return the point of the line nearest to point r."""
         return self.point + self.axis * (self.axis @ (r - self.point))
 
     def nearest(self, other: "Line") -> Vector:
-        """The point of this line nearest to the line `other`, which is not parallel to it."""
+        """Return the point of this line nearest to `other`, a line that is not parallel."""
         across = cross(self.axis, other.axis)
         t = cross(other.point - self.point, other.axis) @ across / (across @ across)
         return self.point + t * self.axis
 
     def crossing(self, origin: Vector, normal: Vector) -> Vector:
-        """The point where this line crosses the plane through `origin` with this `normal`."""
+        """Return the point where this line crosses the plane through `origin` across `normal`."""
         t = ((origin - self.point) @ normal) / (self.axis @ normal)
         return self.point + t * self.axis
 
 
 class FrameChoice:
-    """The choice of canonical frames for a tree of mounts."""
+    """The canonical frames of a tree of mounts: `dh` has DH rows, `own` poses in file frames."""
 
     def __init__(self, mounts: Sequence[Mount], tolerance: float) -> None:
         self.mounts = mounts
@@ -90,7 +91,7 @@ class FrameChoice:
             self._place(i)
 
     def are_skew(self, line: Line, other: Line) -> bool:
-        """Whether two axes have a common normal whose feet are near the joints."""
+        """Whether two axes are far from parallel and have a common normal near both joints."""
         if size(cross(line.axis, other.axis)) <= max(NEARLY_PARALLEL, self.tolerance):
             return False
         if line.point is None or other.point is None:
@@ -100,7 +101,7 @@ class FrameChoice:
         return size(*feet) <= FAR * apart + self.tolerance * size(line.point, other.point)
 
     def normal(self, line: Line, other: Line, skew: bool, scale: float) -> Vector | None:
-        """The x axis on the axis `line`, towards the axis `other`, or None if x is free."""
+        """Return the x axis from `line` to `other`, of arbitrary sign, or None if x is free."""
         if skew:
             return across(cross(line.axis, other.axis), line.axis)
         if line.point is None or other.point is None:
@@ -109,9 +110,9 @@ class FrameChoice:
         return across(way, line.axis) if size(way) > self.tolerance * scale else None
 
     def _anchor(self, i: int) -> None:
-        """Fix the axis of body i, and the origin on that axis if the origin is not free.
+        """Determine the joint axis of body i, and its origin on the axis unless the origin is free.
 
-        The level of a free origin is the next fixed origin further out, projected on the axis.
+        A free origin's level is the next determined origin outwards, projected on the joint axis.
         """
         mount, child = self.mounts[i], self.main.get(i)
         line = Line(mount.axis, None if mount.is_prismatic and child is None else mount.point)
@@ -137,9 +138,9 @@ class FrameChoice:
         self.levels[i] = level if anchor is None else anchor
 
     def _outward(self, i: int, line: Line, wanted: Vector) -> Vector:
-        """The x axis of body i, whose origin is `line.point`.
+        """Return the x axis of body i towards the main child, or along `wanted` if x is free.
 
-        It points to the axis of the main child, with the sign that is closer to `wanted`.
+        The origin of body i is `line.point`. The x axis has the sign that is closer to `wanted`.
         """
         child = self.main.get(i)
         x = None
@@ -155,7 +156,7 @@ class FrameChoice:
     def _is_opposite(
         self, x: Vector, wanted: Vector, line: Line, other: Line, scale: float
     ) -> bool:
-        """Whether -x is closer to `wanted` than x; if neither is, whether -x points to `other`."""
+        """Whether -x is closer to `wanted` than x; in a tie, whether -x points to `other`."""
         if abs(x @ wanted) > self.tolerance:
             return bool(x @ wanted < 0)
         if line.point is None or other.point is None:
@@ -203,7 +204,7 @@ class FrameChoice:
         )
 
     def _place_first(self, i: int) -> None:
-        """Make the base's frame that of its main child i at zero: the child's DH row is zero."""
+        """Choose the frame of body i and an equal base frame, so that the DH row of i is zero."""
         mount, line = self.mounts[i], self.lines[i]
         base_x, base_y, _ = mount.pose.R
         along_x = size(cross(base_x, line.axis)) <= max(NEARLY_PARALLEL, self.tolerance)
@@ -217,18 +218,18 @@ class FrameChoice:
         return round_angle(angle, self.tolerance)
 
     def _angle_about(self, axis: Vector, a: Vector, b: Vector) -> float:
-        """The angle about an axis that rotates a into b."""
+        """Return the angle about `axis` that rotates vector a into vector b."""
         return self._angle(math.atan2(axis @ cross(a, b), a @ b))
 
     def _length(self, x: float, scale: float) -> float:
-        """The length x, or exactly zero if x is rounding error relative to `scale`."""
+        """Return x, or exactly 0.0 if x is a rounding error relative to `scale`."""
         return float(x) if abs(x) > self.tolerance * scale else 0.0
 
 
 def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[DHRow], list[Pose]]:
-    """The DH row of each body, and its canonical frame as a pose in its file frame, base last.
+    """Return the DH row of each body, and the canonical frames as poses in the file frames.
 
-    In `mounts`, parents come before their children.
+    The list of poses ends with the base frame. In `mounts`, parents come before their children.
     """
     if not mounts:
         return [], [IDENTITY_POSE]
@@ -238,7 +239,7 @@ def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[DHRow], l
 
 
 def main_children(parent: Sequence[int]) -> dict[int, int]:
-    """For the base and each body with children, the (first) child with the largest subtree."""
+    """Return body or base -> the first child with the largest subtree; tips have no entry."""
     weight = [1] * len(parent)
     for i in reversed(range(len(parent))):
         if parent[i] != BASE:
@@ -251,19 +252,19 @@ def main_children(parent: Sequence[int]) -> dict[int, int]:
 
 
 def cross(a: Vector, b: Vector) -> Vector:
-    """a × b, bit for bit as `np.cross`, which takes ten times as long for two vectors."""
+    """Return a × b, bitwise equal to `np.cross` but ten times as fast for two vectors."""
     (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
     return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
 def across(v: Vector, axis: Vector) -> Vector:
-    """The unit vector along the part of v perpendicular to an axis, to the last digit."""
-    for _ in range(2):  # the rounding error along the axis is large relative to a short v
+    """Return the unit vector along the component of v perpendicular to the unit vector `axis`."""
+    for _ in range(2):  # twice: for a short v, rounding leaves a component along the axis
         v = v / np.linalg.norm(v)
         v = v - axis * (axis @ v)
     return v / np.linalg.norm(v)
 
 
 def size(*vectors: Vector | None) -> float:
-    """The length of the longest vector; None is ignored."""
+    """Return the largest norm of the vectors; None is ignored."""
     return max(float(np.linalg.norm(v)) for v in vectors if v is not None)

@@ -1,4 +1,4 @@
-"""Joint types: the displacement and the unit twists of each."""
+"""Joint types: the screws and the unit twists of revolute and prismatic joints."""
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -10,14 +10,14 @@ from armlet.scalar import Scalar, Vector, cos_sin, is_zero
 
 
 class Twist(NamedTuple):
-    """Angular velocity w of a body, and v of its origin, at unit joint speed and in body axes."""
+    """Angular velocity w of a body and velocity v of its origin, in body axes, at unit speed."""
 
     w: Vector
     v: Vector
 
     @property
     def rotates(self) -> int:
-        """1 if the twist rotates the body, else 0: an integer, so that folding removes products."""
+        """1 if the twist rotates the body, else 0: an integer, so that products are folded."""
         return int(not all(map(is_zero, self.w)))
 
     @property
@@ -27,13 +27,13 @@ class Twist(NamedTuple):
 
 
 class JointType(NamedTuple):
-    """A joint type; its axis is the z axis of the body that it moves."""
+    """A joint type; the joint axis is the z axis of the body that the joint moves."""
 
     letter: str
     nq: int
     """Number of positions."""
     screws: Callable[[DHRow, Sequence[Scalar]], tuple[Screw, ...]]
-    """The displacement after the mount, as screws, from the DH row (theta and d) and q."""
+    """The joint's screws as a function of the DH row (theta and d) and the joint's positions."""
     twists: tuple[Twist, ...]
     """One unit twist per velocity, constant in the body's axes."""
 
@@ -49,7 +49,7 @@ class JointType(NamedTuple):
 
     @property
     def translates(self) -> int:
-        """1 if the joint moves its body's origin in the parent, else 0."""
+        """1 if the joint moves its body's origin relative to the parent, else 0."""
         return max(twist.translates for twist in self.twists)
 
 
@@ -61,10 +61,10 @@ PRISMATIC = JointType(
     "P", 1, lambda row, q: (Screw(2, *cos_sin(row.theta), q[0] + row.d),), (TRANSLATION,)
 )
 JOINT_TYPES = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC}
-"""The joint types by their kind, as named in files; to add a type, add an entry."""
+"""Joint kind, as named in robot files -> joint type; to add a type, add an entry."""
 
 
 def slices(sizes: Sequence[int]) -> tuple[slice, ...]:
-    """Consecutive slices, from index 0, with the lengths `sizes`."""
+    """Return consecutive slices from index 0 whose lengths are `sizes`."""
     ends = accumulate(sizes)
     return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))

@@ -1,4 +1,4 @@
-"""The robot: a tree of rigid bodies, each on one joint, in canonical frames."""
+"""`RobotModel`: a tree of rigid bodies in canonical frames, each moved by one joint."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from armlet.scalar import Matrix, Scalar, Symbol, Vector, cos_sin, is_zero, quar
 Result = TypeVar("Result")
 
 GROUPS = ("geometry", "inertia", "gravity", "drive")
-"""The names of the groups of constants: see `RobotModel.constants`."""
+"""The names of the groups of constants in `RobotModel.constants`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparedByData:
-    """A base of dataclasses with arrays and mappings: compared and hashed by their data."""
+    """Base class of dataclasses whose data, arrays included, define equality and hash."""
 
     @cached_property
     def _data(self) -> Hashable:
@@ -57,11 +57,11 @@ class ComparedByData:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RobotModel(ComparedByData):
-    """The data of a robot, which formulations read: a tree of bodies, each moved by one joint.
+    """The data of a robot for formulations: a tree of bodies, each moved by one joint.
 
-    Body i and joint i share the index i; q[i] is the position of joint i if no joints are coupled.
-    Constants are scalars of any type. A model is immutable: its `with_…` methods return new models.
-    Models with equal data are equal. `armlet.Robot` adds the quantities and file formats.
+    Joint i moves body i; q[i] is the position of joint i if no joints are coupled. Constants are
+    scalars of any type. A model is immutable: its `with_…` methods return new models. Models with
+    equal data are equal. `armlet.Robot` adds the quantities and file formats.
     """
 
     name: str
@@ -72,34 +72,34 @@ class RobotModel(ComparedByData):
     c: tuple[Vector, ...]
     J: tuple[Matrix, ...]
     drives: tuple[Drive, ...]
-    """One drive per joint velocity, those of coupled joints included."""
+    """One drive per joint velocity, also for coupled joints."""
     g: NDArray[Any]
-    """The acceleration of gravity, in the axes of the canonical base frame."""
+    """Gravity acceleration in the axes of the canonical base frame."""
     links: tuple[str, ...]
-    """The name of each body's link in the file."""
+    """The link name of each body, as in the file."""
     base_link: str = "base"
     frames: Mapping[str, Frame] = field(default_factory=dict)
-    """Every named frame, including those of the links and of the base."""
+    """Frames by name, including the frames of the links and of the base."""
     tool: str | None = None
     source: str = ""
     meshes: Mapping[str, Any] = field(default_factory=dict)
-    """The visual meshes of each link, by the link's name."""
+    """The visual meshes of each link, by link name."""
     springs: tuple[Spring, ...] = ()
-    """One spring per joint, by default without stiffness."""
+    """One spring per joint velocity, by default without stiffness."""
     compensation: tuple[Compensation, ...] = ()
-    """The part of each body whose weight is compensated; nothing by default."""
+    """The gravity compensation of each body, by default zero."""
     couplings: tuple[Coupling, ...] = ()
-    """The coupling of each joint to its leader; empty if every joint is a coordinate itself."""
+    """The coupling of each joint to its leader; empty if no joints are coupled."""
     keyframes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    """Named values of q, such as those in an MJCF file."""
+    """Values of q by name, such as the keyframes of an MJCF file."""
     solids: Mapping[str, Any] = field(default_factory=dict)
-    """The visual primitives of each link, by the link's name."""
+    """The visual primitives of each link, by link name."""
     folder: str = field(default="", compare=False)
-    """The folder of the robot's file and of the meshes that the file names."""
+    """The folder of the robot's file, in which the viewer looks up mesh files."""
     base_mass: float = field(default=0.0, compare=False)
-    """The mass of the base and of the links fixed to it, which never move."""
+    """The mass (kg) of the base and of the links welded to it."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """The data of the file that no quantity takes into account, one sentence each."""
+    """Sentences, each about data of the file that no quantity takes into account."""
     _memory: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)
     """Cached results of this robot; see `_once`."""
 
@@ -124,7 +124,7 @@ class RobotModel(ComparedByData):
             object.__setattr__(self, name, value)
 
     def _once(self, key: Hashable, make: Callable[[], Result]) -> Result:
-        """The result of make(), computed on the first call with this key and cached."""
+        """Return the result of make(), computed on the first call with this key and cached."""
         if key not in self._memory:
             self._memory.setdefault(key, make())
         result: Result = self._memory[key]
@@ -134,7 +134,7 @@ class RobotModel(ComparedByData):
 
     @property
     def gravity(self) -> NDArray[Any]:
-        """The acceleration of gravity in the axes of the file's base, of shape (3,)."""
+        """Gravity acceleration in the axes of the file's base frame, of shape (3,)."""
         if any(type(x) is Symbol for x in self.g):  # then the base's axes are canonical
             return self.g
         gravity: NDArray[Any] = self.frames[self.base_link].pose.R.T @ self.g
@@ -157,7 +157,7 @@ class RobotModel(ComparedByData):
 
     @property
     def n(self) -> int:
-        """The number of coordinates: all joints but those that follow another joint."""
+        """The number of coordinates: all joints except followers of another joint."""
         return len(self.coordinates)
 
     @property
@@ -177,22 +177,21 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def q_of(self) -> tuple[slice, ...]:
-        """For each joint, the slice of its positions in those of all joints (`joint_positions`)."""
+        """For each joint, the slice of its positions in the result of `joint_positions`."""
         return slices([joint.type.nq for joint in self.joints])
 
     @cached_property
     def v_of(self) -> tuple[slice, ...]:
-        """For each joint, the slice of its velocities in those of all joints."""
+        """For each joint, the slice of its velocities in the velocities of all joints."""
         return slices([joint.type.nv for joint in self.joints])
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
-        """The names of the coordinates, in the order of q; each is the name of a leading joint."""
+        """The names of the coordinates (that is, of their leading joints), in the order of q."""
         return tuple(joint.name for joint in self.coordinates)
 
     @property
     def _joint_letters(self) -> str:
-        """One letter per joint, R (revolute) or P (prismatic)."""
         return "".join(joint.letter for joint in self.joints)
 
     @property
@@ -204,10 +203,10 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def coordinates(self) -> tuple[Joint, ...]:
-        """The name, kind and limits of each coordinate, in the order of q.
+        """For each coordinate, in the order of q, a joint with its name, kind and limits.
 
-        A coordinate that moves several joints has the name and kind of the leading joint, and the
-        limits of the leading joint, narrowed to what the other joints allow.
+        A coordinate that moves several joints has the name and kind of the leading joint. Followers
+        narrow the limits of the leading joint: see `common_limits`.
         """
         if not self.couplings:
             return self.joints
@@ -220,18 +219,16 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def _leaders(self) -> tuple[int, ...]:
-        """For each coordinate, the index of its leading joint."""
         if not self.couplings:
             return tuple(range(self.nb))
         return tuple(i for i, coupling in enumerate(self.couplings) if coupling.leader == i)
 
     def _followers(self, i: int) -> list[tuple[Joint, Coupling]]:
-        """The joints that follow joint i, with their couplings."""
         pairs = enumerate(zip(self.joints, self.couplings, strict=False))
         return [pair for k, pair in pairs if pair[1].leader == i and k != i]
 
     def _coupling_text(self, i: int) -> str:
-        """The coupling of joint i as a text such as "-2 finger + 0.5"; empty if joint i leads."""
+        """Return the coupling of joint i as "-2 finger + 0.5"; empty if joint i leads itself."""
         if i in self._leaders:
             return ""
         leader, factor, offset = self.couplings[i]
@@ -240,16 +237,16 @@ class RobotModel(ComparedByData):
         return times + (f" {'+' if offset > 0 else '-'} {abs(offset):.6g}" if offset else "")
 
     def joint_positions(self, q: ArrayLike) -> NDArray[Any]:
-        """The positions Γ q + q₀ of all joints, with Γ and q₀ of `couplings`: shape (..., nb)."""
+        """Positions Γ q + q₀ of all joints, of shape (..., nb); `couplings` define Γ and q₀."""
         moved = self._joint_velocities(q)
         offsets = [coupling.offset for coupling in self.couplings]
         positions: NDArray[Any] = moved + np.array(offsets, moved.dtype) if offsets else moved
         return positions
 
     def _joint_velocities(self, qd: ArrayLike) -> NDArray[Any]:
-        """The velocities Γ qd of all joints, with the factors Γ of `couplings`: shape (..., nb).
+        """Velocities Γ qd of all joints, of shape (..., nb); `couplings` define the factors Γ.
 
-        Accelerations and small displacements of the joints are computed in the same way.
+        Joint accelerations and small joint displacements follow from the same formula.
         """
         rates = np.asarray(qd)
         if not self.couplings:
@@ -261,10 +258,7 @@ class RobotModel(ComparedByData):
         return moved
 
     def _coordinate_torques(self, tau: NDArray[Any]) -> NDArray[Any]:
-        """The torques Γᵀ tau of the coordinates, which do the same work as tau of all joints.
-
-        The first axis of `tau` is that of the joints; its other axes stay as they are.
-        """
+        """Coordinate torques Γᵀ tau for joint torques `tau`, with one row per joint velocity."""
         if not self.couplings:
             return tau
         index, factors = self._moved_by
@@ -275,7 +269,7 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def _moved_by(self) -> tuple[list[int], list[Any]]:
-        """For each joint velocity, the index of the entry of qd that drives it, and the factor."""
+        """Two lists with an entry per joint velocity: an index into qd and the coupling factor."""
         places = dict(
             zip(self._leaders, slices([x.type.nv for x in self.coordinates]), strict=True)
         )
@@ -288,66 +282,64 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def twists(self) -> tuple[tuple[Twist, ...], ...]:
-        """The unit twists (w, v) of each joint, in its body's axes: one twist per velocity."""
+        """The unit twists (w, v) of each joint in the axes of its body, one twist per velocity."""
         return tuple(joint.type.twists for joint in self.joints)
 
     @cached_property
     def unit_twists(self) -> tuple[Twist, ...]:
-        """The unit twists of all joints in one tuple: one twist per velocity of the robot."""
+        """The unit twists of all joints in one tuple, one twist per joint velocity."""
         return tuple(twist for twists in self.twists for twist in twists)
 
     @cached_property
     def _velocities(self) -> tuple[tuple[int, Twist], ...]:
-        """For each velocity of the robot, the body that it moves and its unit twist."""
+        """For each joint velocity, the index of the moved body and the unit twist."""
         return tuple((i, twist) for i, twists in enumerate(self.twists) for twist in twists)
 
-    # ------------------------------------------------------------------ walking the tree
+    # ------------------------------------------------------------------ iteration over the tree
 
     def base_to_tips(self) -> Iterator[tuple[int, int]]:
-        """Every pair (body, parent), parents first; the parent of a root is BASE."""
+        """Iterate over pairs (body, parent), parents first; bodies on the base have parent BASE."""
         return iter(enumerate(self.parent))
 
     def tips_to_base(self) -> Iterator[tuple[int, int]]:
-        """Every pair (body, parent), children first; the parent of a root is BASE.
+        """Iterate over pairs (body, parent), children first; bodies on the base have parent BASE.
 
-        To add children to parents, a list needs a last entry for the base: see `with_base`.
+        A list that sums children into parents needs a last entry for the base: see `with_base`.
         """
         return ((i, self.parent[i]) for i in reversed(range(self.nb)))
 
     def path(self, i: int) -> list[int]:
-        """The bodies on the path from the base, excluded, to body i, included."""
+        """Return the bodies from the base (excluded) to body i (included)."""
         path = []
         while i != BASE:
             path.append(i)
             i = self.parent[i]
         return path[::-1]
 
-    # ------------------------------------------------------------------ what formulations read
+    # ------------------------------------------------------------------ bodies and displacements
 
     @property
     def bodies(self) -> list[Body]:
-        """Mass, first moment and inertia of each body, about its origin and in its axes."""
+        """Mass, first moment and inertia of each body, about the body's origin and in its axes."""
         return [*zip(self.m, self.c, self.J, strict=True)]
 
     @cached_property
     def _has_springs(self) -> bool:
-        """Whether some joint has a spring."""
         return not all(is_zero(spring.stiffness) for spring in self.springs)
 
     @cached_property
     def _has_compensation(self) -> bool:
-        """Whether the weight of some body is compensated."""
         return not all(is_zero(x) for mass, c in self.compensation for x in (mass, *c))
 
     def _compensated_bodies(self) -> Self:
-        """The robot whose bodies are the compensated masses, with weight but without inertia."""
+        """Return a robot whose bodies are the compensated masses, with zero inertia J."""
         m, c = zip(*self.compensation, strict=True)
         return replace(self, m=m, c=c, J=(symmetric(0, 0, 0, 0, 0, 0),) * self.nb)
 
     def displacements(self, q: Vector) -> list[Displacement]:
-        """The displacement of each body from its parent; the last screw is that of the joint.
+        """Return the displacement of each body from its parent; the last screw is the joint's.
 
-        q holds the positions of all joints, as in `joint_positions`.
+        `q` has the positions of all joints, as `joint_positions` returns them.
         """
         return [
             Displacement((*mount, *joint.type.screws(row, q[at])))
@@ -358,12 +350,11 @@ class RobotModel(ComparedByData):
 
     @property
     def _at_zero(self) -> list[Displacement]:
-        """The displacement of each body from its parent with all joints at zero."""
         return self.displacements([0] * sum(joint.type.nq for joint in self.joints))
 
     @cached_property
     def _mounts(self) -> tuple[Displacement, ...]:
-        """The constant part of each displacement, before the joint's own screw."""
+        """For each body, the constant part of the displacement, before the joint's screw."""
         return tuple(
             displacement(
                 Screw(2, *cos_sin(row.gamma), row.b),
@@ -374,7 +365,7 @@ class RobotModel(ComparedByData):
         )
 
     def frame(self, name: str | None = None) -> Frame:
-        """The frame with this name; by default the tool."""
+        """Return the frame `name`, by default the tool frame; raise ModelError if it is missing."""
         name = self.tool if name is None else name
         if name is None or name not in self.frames:
             missing = "tool frame" if name is None else f"frame {quote(name)}"
@@ -387,10 +378,10 @@ class RobotModel(ComparedByData):
     # ------------------------------------------------------------------ constants by name
 
     def constants(self, group: str) -> dict[str, Scalar]:
-        """The constants of one group (geometry, inertia, gravity or drive) by name.
+        """Return name -> value for the constants of a group: geometry, inertia, gravity or drive.
 
-        Constants that are exactly zero or a quarter turn are left out as structure, except in the
-        group inertia, which has all ten parameters of each body. The group drive has springs.
+        The group inertia has all ten parameters of each body. The other groups leave out zeros, and
+        angles at quarter turns, which are structure. The group drive includes springs.
         """
         one_of(group, "group of constants", GROUPS)
         if group == "gravity":
@@ -412,7 +403,7 @@ class RobotModel(ComparedByData):
         }
 
     def _with_constants(self, named: Mapping[str, Scalar]) -> Self:
-        """The robot with the constants in `named` replaced, which are named as in `constants`."""
+        """Return the robot with new values for the constants in `named`: see `constants`."""
         if not named:
             return self
 
@@ -436,38 +427,38 @@ class RobotModel(ComparedByData):
 
     @property
     def _symbolic(self) -> dict[str, Symbol]:
-        """The constants that are symbols, named as in `constants`."""
+        """Name, as in `constants`, -> symbol for each constant that is a symbol."""
         named = (pair for group in GROUPS for pair in self.constants(group).items())
         return {name: x for name, x in named if type(x) is Symbol}
 
     @property
     def symbols(self) -> list[Symbol]:
-        """The names of constants without a value, each once."""
+        """The symbols that stand for constants without a value, each listed once."""
         return list(dict.fromkeys(self._symbolic.values()))
 
     def _require_values(self, what: str) -> None:
-        """Raise a ModelError if a constant has no value; `what` names what needs the values."""
+        """Raise ModelError if a constant has no value; `what` is the result that needs numbers."""
         if self.symbols:
             raise ModelError(
                 f"robot {quote(self.name)} has constants without a value ({self.symbols[0]}, …): "
                 f"{what} needs numbers"
             )
 
-    # ------------------------------------------------------------------ other robots
+    # ------------------------------------------------------------------ modified robots
 
     def with_inertia(self, phi: ArrayLike) -> Self:
-        """The robot with other inertial parameters: (nb, 10) as in `phi`, in canonical frames."""
+        """Return the robot with inertial parameters `phi`: (nb, 10), in canonical frames."""
         expected = f"({self.nb}, 10), the parameters {' '.join(PHI)} of each body"
         array = scalars(phi, "phi", expected, (self.nb, 10), (10 * self.nb,))
         return replace(self, **bodies_of(array.reshape(self.nb, 10).tolist()))
 
     def with_gravity(self, gravity: ArrayLike) -> Self:
-        """The robot with another acceleration of gravity, in the axes of the file's base."""
+        """Return the robot with another gravity acceleration, in the axes of the file's base."""
         g = scalars(gravity, "gravity", "three components in base axes", (3,))
         return replace(self, g=self.frames[self.base_link].pose.R @ g)
 
     def with_tool(self, frame: str) -> Self:
-        """The robot with `frame` as its tool."""
+        """Return the robot with `frame` as its tool frame."""
         self.frame(frame)
         return replace(self, tool=frame)
 
@@ -478,9 +469,9 @@ class RobotModel(ComparedByData):
         inertia: ArrayLike | None = None,
         frame: str | None = None,
     ) -> Self:
-        """The robot with a payload fixed on a frame, by default the tool.
+        """Return the robot with a payload attached to a frame, by default to the tool frame.
 
-        `com` is the centre of mass in that frame. `inertia` is about the centre of mass, in the
+        `com` is the centre of mass in this frame. `inertia` is about the centre of mass and in the
         axes of the frame: a 3x3 matrix or the entries xx xy xz yy yz zz.
         """
         self._require_values("a payload")
@@ -501,9 +492,9 @@ class RobotModel(ComparedByData):
         return replace(self, m=tuple(m), c=tuple(c), J=tuple(J))
 
     def with_drives(self, **values: ArrayLike) -> Self:
-        """The robot with other `rotor_inertia`, `viscous`, `coulomb` or `offset` of its drives.
+        """Return the robot with other drive parameters: rotor_inertia, viscous, coulomb or offset.
 
-        Each value is one number for all joints, or one per joint; values left out do not change.
+        Each value is one number for all joints, or one per joint; other parameters do not change.
         """
         n, columns = len(self.drives), {}
         for name, value in values.items():
@@ -517,20 +508,19 @@ class RobotModel(ComparedByData):
         return replace(self, drives=tuple(drives))
 
     def without_drives(self) -> Self:
-        """The robot without the rotor inertia and the friction of its drives."""
+        """Return the robot without the rotor inertia and the friction of the drives."""
         return replace(self, drives=(Drive(),) * len(self.drives))
 
     @cached_property
     def uncoupled(self) -> Self:
-        """The same robot without couplings: every joint is a coordinate of its own."""
+        """The robot without couplings: every joint is a coordinate."""
         return replace(self, couplings=()) if self.couplings else self
 
     def _without_friction(self) -> Self:
-        """The robot without the friction of its drives, but with their rotor inertia."""
         return replace(self, drives=tuple(Drive(drive.rotor_inertia) for drive in self.drives))
 
     def dh_table(self) -> list[dict[str, Any]]:
-        """The canonical frames: one dictionary per joint with its name, kind, parent and DH row."""
+        """Return one dict per joint with the joint's name, kind, parent link and DH row."""
         return [
             {
                 "joint": joint.name,
@@ -552,7 +542,7 @@ class RobotModel(ComparedByData):
         return f"<Robot {self.name!r}: {joints}, {shape}{weight}{tool}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """The data alone: cached results are dropped when a robot is copied or pickled."""
+        """Return the data without cached results, to be copied or pickled."""
         state = {f.name: getattr(self, f.name) for f in fields(self)}
         mappings = {name: dict(state[name]) for name in ("frames", "meshes", "solids", "keyframes")}
         return state | mappings | {"_memory": {}}
@@ -564,14 +554,14 @@ class RobotModel(ComparedByData):
 
 
 def is_structure(group: str, key: str, value: Scalar) -> bool:
-    """Whether a constant is structure, not a parameter: exactly zero or a quarter turn."""
+    """Whether `RobotModel.constants` leaves out a constant: exactly zero or a quarter turn."""
     if group == "geometry":
         return quarter_turns(value) is not None and (key not in ("b", "a", "d") or value == 0)
     return group == "drive" and is_zero(value)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself if it is read-only, else a read-only copy."""
+    """Return the array itself if it is read-only, else a read-only copy."""
     if array.flags.writeable:
         array = array.copy()
         array.flags.writeable = False
@@ -579,7 +569,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def hashable(data: Any) -> Hashable:
-    """A hashable key for data with arrays and mappings; equal data have equal keys.
+    """Return a hashable key for data with arrays and mappings; equal data have equal keys.
 
     A traced scalar is compared by identity, since `==` would record a comparison.
     """

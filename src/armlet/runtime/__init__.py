@@ -1,4 +1,4 @@
-"""Programs as machine code: kernels, the fast call, the cache."""
+"""Kernels: programs run as machine code, called from Python and cached on disk."""
 
 from armlet.runtime.kernel import Kernel
 

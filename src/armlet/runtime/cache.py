@@ -1,8 +1,8 @@
-"""Programs and compiled code cached on disk by content, in a directory only the user may write to.
+"""Disk cache of programs and machine code, in a directory that only the user may write to.
 
-Entries are machine code that will be run, so a file is read only if the user owns it and no one
-else may write to it. Errors are ignored, as if nothing had been cached: a damaged entry, a
-directory of another user, a full disk.
+Cached machine code will be run, so a file is read only if the user owns it and nobody else may
+write to it. Errors are ignored, as if nothing had been cached: a damaged entry, a directory of
+another user, a full disk.
 """
 
 import os
@@ -18,23 +18,23 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 FORMAT = "2"
-"""A part of every key; increased whenever the same text begins to compile to other code."""
+"""A part of every key, to be increased when the same text compiles to different code."""
 LIMIT = 512 * 2**20
-"""The size of the cache in bytes; beyond it the least recently used objects are removed."""
+"""The size limit of the cache in bytes; beyond it, the least recently used objects are removed."""
 SAVES_PER_TRIM = 64
-"""The average number of saved objects per check of the limit, since a check lists all files."""
+"""The average number of saves between two checks of `LIMIT`, which list all files."""
 OBJECT, UNFINISHED = ".object", ".unfinished"
 CHECKSUM = 32
 READ_ONLY = os.O_RDONLY
-for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):  # each system has some of these
+for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):  # a system defines some of these
     READ_ONLY |= getattr(os, flag, 0)
 """Flags for os.open: follow no links, do not wait at pipes, keep line endings."""
 
 
 def directory() -> Path | None:
-    """Where objects are cached: $ARMLET_CACHE, else armlet in the user's cache directory.
+    """Return the cache directory: $ARMLET_CACHE, else armlet in the user's cache directory.
 
-    None if $ARMLET_CACHE is "off" or a relative path, which would depend on the working
+    Return None if $ARMLET_CACHE is "off" or a relative path, which would depend on the working
     directory, or if the directory cannot be created or is not private to the user.
     """
     chosen = os.environ.get("ARMLET_CACHE")
@@ -58,7 +58,7 @@ def directory() -> Path | None:
 
 @cache
 def _warn_of_relative(path: str) -> None:
-    """Warn once that nothing is cached, since the path is relative."""
+    """Warn, once per path, that nothing is cached because $ARMLET_CACHE is relative."""
     warnings.warn(
         f"ARMLET_CACHE is {path!r}, a relative path: nothing is cached; give an absolute path, or "
         '"off" to cache nothing',
@@ -67,10 +67,10 @@ def _warn_of_relative(path: str) -> None:
 
 
 def _is_private(status: os.stat_result) -> bool:
-    """Whether a file or directory is the user's own, and no one else may write to it.
+    """Whether the user owns a file or directory that nobody else may write to.
 
-    Windows has no owner numbers and mode bits: there the default directory is private by its
-    access rights, and that of $ARMLET_CACHE is not checked.
+    Always True on Windows, which has no owner numbers and mode bits: the default directory is
+    private by its access rights, and a directory in $ARMLET_CACHE is not checked.
     """
     if not hasattr(os, "getuid"):
         return True
@@ -78,12 +78,12 @@ def _is_private(status: os.stat_result) -> bool:
 
 
 def key(*texts: str) -> str:
-    """The name of a cached object: a digest of all texts that the object depends on."""
+    """Return the cache key of an object: a digest of all texts that the object depends on."""
     return sha256("\0".join((FORMAT, *texts)).encode()).hexdigest()
 
 
 def load(key: str) -> bytes | None:
-    """The object cached under a name; None if there is none, or it is damaged or not private."""
+    """Return the object cached under `key`; None if it is missing, damaged or not private."""
     folder = directory()
     if folder is None:
         return None
@@ -95,7 +95,7 @@ def load(key: str) -> bytes | None:
 
 
 def _read(path: Path) -> bytes:
-    """The bytes of a private regular file, marked as used now; empty for any other file."""
+    """Read a private regular file and mark it as used now; return b"" for other files."""
     with open(os.open(path, READ_ONLY), "rb") as file:
         status = os.fstat(file.fileno())
         if not (stat.S_ISREG(status.st_mode) and _is_private(status)):
@@ -107,7 +107,7 @@ def _read(path: Path) -> bytes:
 
 
 def save(key: str, data: bytes) -> None:
-    """Cache an object under a name; an interrupted or failed write leaves no entry."""
+    """Cache `data` under `key`; an interrupted or failed write leaves no entry."""
     folder = directory()
     if folder is None:
         return
@@ -128,7 +128,7 @@ def _checksum(key: str, data: bytes) -> bytes:
 
 
 def _trim(folder: Path) -> None:
-    """Remove the least recently used objects until the rest is within the limit."""
+    """Remove the least recently used objects until the cache is within `LIMIT`."""
     used = {}
     for path in folder.iterdir():
         if path.suffix not in (OBJECT, UNFINISHED):

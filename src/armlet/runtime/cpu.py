@@ -1,4 +1,4 @@
-"""A program as machine code for this processor, on NumPy arrays."""
+"""Compiled programs for this processor, which run on NumPy arrays."""
 
 import ctypes
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ BLOCK = 2**22
 
 
 def as_array(x: Any, dtype: str) -> Array:
-    """x as a contiguous, aligned array; numbers of other dtypes are converted."""
+    """Return x as a contiguous, aligned array of `dtype`, copied only if necessary."""
     if hasattr(x, "__cuda_array_interface__"):
         raise TypeError(ON_A_GPU)
     array = x if isinstance(x, np.ndarray) else np.asarray(x)
@@ -42,7 +42,7 @@ def as_array(x: Any, dtype: str) -> Array:
 
 
 class CompiledProgram:
-    """A program as machine code: a function for one state, and one for rows of states."""
+    """Machine code of a program: one function for a single state, one for rows of states."""
 
     def __init__(self, code: Lowered, target: Target) -> None:
         self.code, self.target = code, target
@@ -55,11 +55,11 @@ class CompiledProgram:
         option: str = "",
         entries: dict[Any, Any] | None = None,
     ) -> Callable[..., Any]:
-        """A compiled function for a few states that calls `fallback` for all other arguments.
+        """Return a compiled function for a few states; it calls `fallback` for other arguments.
 
         `doc` may begin with a signature in CPython's format. `option` names an argument after the
-        inputs. Its value is a key of `entries`, and selects the entry to call; an array selects the
-        entry of the key True, which then takes the array.
+        inputs: its value is the key in `entries` of the function to call. An array selects
+        `entries[True]`, which takes the array after the inputs.
         """
         if not reads_arrays():
             return fallback
@@ -68,7 +68,7 @@ class CompiledProgram:
         return fast_call(code, name, callee, doc)
 
     def connect(self, kernel: Any, fallback: Callable[..., Any]) -> bool:
-        """Let calls of a kernel run the compiled entry; return False if this Python cannot."""
+        """Make calls of `kernel` run the compiled entry; return False if Python forbids it."""
         return reads_arrays() and connect(kernel, self._callee(fallback, "", {}), self._one)
 
     def _callee(self, fallback: Callable[..., Any], option: str, entries: dict[Any, Any]) -> Callee:
@@ -79,7 +79,7 @@ class CompiledProgram:
     def run(
         self, arrays: Sequence[Array], results: Sequence[Array], count: int, threads: int
     ) -> None:
-        """Compute `count` states, one row each; inputs shared by all states have no rows."""
+        """Write the results of `count` states to rows of `results`; shared inputs have no rows."""
         lanes = self.target.lanes
         if count < lanes:
             self._run_few(arrays, results, count)
@@ -93,7 +93,7 @@ class CompiledProgram:
         parallel_for(rows, count, self._block, threads, grain=lanes)
 
     def _run_few(self, arrays: Sequence[Array], results: Sequence[Array], count: int) -> None:
-        """Compute rows one by one, for fewer rows than vector lanes."""
+        """Compute rows one by one, if there are fewer rows than vector lanes."""
         code = self._one
         one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(self.code.sizes))(
             code.addresses["one"]
@@ -107,7 +107,6 @@ class CompiledProgram:
 
     @cached_property
     def _one(self) -> Code:
-        """The code for one state."""
         share(self.target.dtype)
         texts = modules(self.target, one_state_texts(self.code, self.target))
         text = texts[0] + entry(self.code, self.target.dtype, self.target.lanes)
@@ -118,7 +117,7 @@ class CompiledProgram:
 
     @cached_property
     def _many(self) -> tuple[Callable[..., None], Code]:
-        """The function for rows of states, and its code, to be kept as long as the function."""
+        """The function for rows of states, and its code, which must outlive the function."""
         texts = modules(self.target, many_states_texts(self.code, self.target))
         code = compile_ir(texts[0], "many", callees=texts[1:])
         types = [*[ctypes.c_void_p] * len(self.code.sizes), ctypes.c_int64, ctypes.c_int64]
@@ -128,6 +127,6 @@ class CompiledProgram:
 
     @cached_property
     def _block(self) -> int:
-        """The number of rows, in whole vectors, that take a few milliseconds."""
+        """The number of rows per block (a few milliseconds), a multiple of the vector lanes."""
         fits = BLOCK // max(1, len(self.code.operations))
         return max(1, fits // self.target.lanes) * self.target.lanes

@@ -1,4 +1,4 @@
-"""Compile LLVM IR to machine code in this process, and load it."""
+"""Compile LLVM IR to machine code and load the code into this process."""
 
 import ctypes
 import functools
@@ -25,19 +25,19 @@ from armlet.runtime.threads import LLVM_THREADS, map_unordered
 LONG = 12_000
 """The number of lines of IR that compile in about a second."""
 NEW_FROM_DESCRIPTOR, ARRAY_TYPE = 94, 2
-"""Indices into NumPy's table of C functions and types, fixed since NumPy 1.7."""
+"""Indices into NumPy's table of C functions and types, unchanged since NumPy 1.7."""
 
 
 in_llvm = LLVM_THREADS[0].call
-"""Call a function that uses LLVM, in the thread that loads and frees code."""
+"""Call a function in the LLVM thread that loads and frees code; see `LlvmThread.call`."""
 
 
 class Code(np.ndarray[Any, Any]):
     """Machine code in memory, which is freed with this object.
 
-    It is an array of objects, since the garbage collector does not see the entries of arrays. In a
-    dead reference cycle the collector would clear any other container, although a finalizer of the
-    cycle may still call the code. It is hashable, as the keys of `ENGINES` must be.
+    The class is an array of objects, since the garbage collector does not see the entries of
+    arrays. In a dead reference cycle the collector would clear any other container, although a
+    finalizer of the cycle may still call the code. Instances are hashable for use in `ENGINES`.
     """
 
     __slots__ = ()
@@ -45,9 +45,9 @@ class Code(np.ndarray[Any, Any]):
 
     @classmethod
     def of(cls, addresses: Mapping[str, int], *owned: Any) -> "Code":
-        """The code with functions at `addresses`; the `owned` objects live as long as the code.
+        """Return code with functions at `addresses`; the `owned` objects live as long as the code.
 
-        The last entry stays free, for `python_call.join`.
+        The last entry is reserved for `python_call.join`.
         """
         code = cls(2 + len(owned), dtype=object)
         for k, thing in enumerate((addresses, *owned)):
@@ -60,9 +60,9 @@ class Code(np.ndarray[Any, Any]):
 
 
 ENGINES: dict[ref[Code], Any] = {}
-"""The LLVM engine of each `Code` that is alive."""
+"""Weak reference to each live `Code` -> the LLVM engine of the code."""
 RELEASED: deque[ref[Code]] = deque()
-"""Dead `Code` objects, whose engines are freed before the next code is loaded."""
+"""References to dead `Code` objects, whose engines are freed before the next code is loaded."""
 
 
 ARCHITECTURES = {
@@ -70,11 +70,11 @@ ARCHITECTURES = {
     "sandybridge": "+sse4.2,+popcnt,+avx",
     "x86-64-v3": "+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+movbe",
 }
-"""Older processors that $ARMLET_CPU may name, and the features that code for them uses."""
+"""Older processor that $ARMLET_CPU may name -> LLVM features that its code uses."""
 
 
 class Cpu(NamedTuple):
-    """A processor as LLVM describes it."""
+    """LLVM's target triple, name and features of a processor."""
 
     triple: str
     name: str
@@ -83,7 +83,7 @@ class Cpu(NamedTuple):
 
 @functools.cache
 def cpu() -> Cpu:
-    """The processor to compile for: this one, or the older one that $ARMLET_CPU names."""
+    """Return the processor to compile for: this one, or the older one that $ARMLET_CPU names."""
     here, name = in_llvm(_start), os.environ.get("ARMLET_CPU")
     if not name:
         return here
@@ -100,25 +100,25 @@ def cpu() -> Cpu:
 
 
 def _start() -> Cpu:
-    """Initialise LLVM and its symbols of NumPy and CPython; return this processor."""
+    """Initialise LLVM, define the symbols of NumPy and CPython, and return this processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     for name, address in _symbols().items():
         llvm.add_symbol(name, address)
     features = ""
-    with suppress(RuntimeError):  # LLVM does not know the features on every system
+    with suppress(RuntimeError):  # on some systems LLVM cannot list the features
         features = llvm.get_host_cpu_features().flatten()
     return Cpu(llvm.get_default_triple(), llvm.get_host_cpu_name(), features)
 
 
 def add_symbols(addresses: Mapping[str, int]) -> None:
-    """Define symbols for code that is loaded from now on."""
+    """Define symbols, name -> address, for code that is loaded from now on."""
     for name, address in addresses.items():
         in_llvm(llvm.add_symbol, name, address)
 
 
 def machine(effort: int = 3) -> Any:
-    """A new target machine, `cpu` with all its features; one engine takes ownership of it."""
+    """Return a new LLVM target machine for `cpu()`; an engine takes ownership of its machine."""
     here = cpu()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=here.name, features=here.features, opt=effort, jit=True
@@ -126,7 +126,7 @@ def machine(effort: int = 3) -> Any:
 
 
 def host(dtype: str) -> Target:
-    """The target with the widest vectors that `cpu` has."""
+    """Return the target with the widest vectors of the processor `cpu()`."""
     has = set(cpu().features.split(","))
     lanes = 8 if "+avx512f" in has else 4 if "+avx2" in has else 2
     fuses = "+fma" in has or not cpu().triple.startswith(("x86", "amd64", "i"))
@@ -134,10 +134,10 @@ def host(dtype: str) -> Target:
 
 
 def compile_ir(text: str, *functions: str, callees: Sequence[str] = ()) -> Code:
-    """The machine code of a module with the named functions, cached on disk.
+    """Return the machine code of a module with the named functions, cached on disk.
 
-    The `callees` are further modules, whose functions the module may call. Each is compiled and
-    cached by itself: other threads may use LLVM in between, and finished ones outlive an interrupt.
+    `callees` are further modules, whose functions the module may call. Each callee is compiled and
+    cached separately: other threads can use LLVM in between, and finished callees stay cached.
     """
     objects = _compile_callees(callees)
     key = _key(text)
@@ -154,10 +154,10 @@ def _key(text: str) -> str:
 
 
 def _compile_callees(texts: Sequence[str]) -> list[bytes]:
-    """The object files of modules; the terminal shows the progress if it takes long."""
+    """Return the object files of modules; show the progress if compilation takes long."""
     if not texts:
         return []
-    cpu()  # called first in this thread: in an LLVM thread it would wait for another one
+    cpu()  # first here: in an LLVM thread, `cpu` would wait for another LLVM thread
     objects: dict[int, bytes] = {}
     with advancing(f"compiling {len(texts)} modules for this machine") as to:
         for k, data in map_unordered(lambda k: _object(texts[k]), len(texts)):
@@ -167,9 +167,9 @@ def _compile_callees(texts: Sequence[str]) -> list[bytes]:
 
 
 def _object(text: str) -> bytes:
-    """The object file of a callee, from the cache or compiled now.
+    """Return the object file of a callee, from the cache or compiled now.
 
-    Optimisation level 1 takes a quarter less time, and the code of a callee is no slower.
+    Optimisation level 1 compiles in a quarter less time, and callees run no slower.
     """
     key = _key(text)
     data = cache.load(key)
@@ -180,7 +180,7 @@ def _object(text: str) -> bytes:
 
 
 def _load_cached(key: str, functions: Sequence[str], callees: Sequence[bytes]) -> Code | None:
-    """Load a module from the cache together with its callees; None if that is not possible."""
+    """Load a module from the cache and its callees; return None if that is not possible."""
     data = cache.load(key)
     if data is not None:
         with suppress(CompileError):
@@ -191,7 +191,6 @@ def _load_cached(key: str, functions: Sequence[str], callees: Sequence[bytes]) -
 def _compile_and_load(
     key: str, text: str, functions: Sequence[str], callees: Sequence[bytes]
 ) -> Code:
-    """Compile and load a module, then cache it."""
     data = _emit(text)
     code = _load((data, *callees), functions)
     cache.save(key, data)
@@ -199,7 +198,7 @@ def _compile_and_load(
 
 
 def _emit(text: str, effort: int = 3) -> bytes:
-    """The object file of a module, compiled with LLVM's optimisation level `effort`."""
+    """Return the object file of a module, compiled at LLVM optimisation level `effort`."""
     target = machine(effort)
     module = _parse(text, target)
     with ffi.OutputString() as message:
@@ -215,7 +214,7 @@ def _emit(text: str, effort: int = 3) -> bytes:
 
 @functools.cache
 def _unlocked_emit() -> Callable[..., Any]:
-    """llvmlite's function that emits an object file, without llvmlite's lock.
+    """Return llvmlite's function that emits an object file, without llvmlite's lock.
 
     With the lock, threads would compile one after the other, although modules share no state.
     """
@@ -228,7 +227,7 @@ def _unlocked_emit() -> Callable[..., Any]:
 
 
 def _parse(text: str, target: Any) -> Any:
-    """Parse and verify the text of a module, and inline its small functions."""
+    """Parse and verify the text of a module, and inline functions marked `alwaysinline`."""
     try:
         module = llvm.parse_assembly(text, llvm.create_context())
         module.verify()
@@ -241,7 +240,7 @@ def _parse(text: str, target: Any) -> Any:
 
 
 def _load(objects: Sequence[bytes], functions: Sequence[str]) -> Code:
-    """Load object files into memory together; return the code with the named functions."""
+    """Load object files together; return their code with the addresses of `functions`."""
     free_released()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
     for data in objects:
@@ -259,13 +258,13 @@ def _load(objects: Sequence[bytes], functions: Sequence[str]) -> Code:
 
 
 def free_released() -> None:
-    """Free the engines of dead `Code` objects; runs in the thread that loads code."""
+    """Free the engines of dead `Code` objects, in the thread that loads code."""
     while RELEASED:
         del ENGINES[RELEASED.popleft()]
 
 
 def _symbols() -> dict[str, int]:
-    """The addresses of the NumPy and Python objects that compiled entries use."""
+    """Return symbol -> address for the NumPy and Python objects that compiled entries use."""
     core = "numpy._core" if hasattr(np, "_core") else "numpy.core"
     capsule = import_module(f"{core}._multiarray_umath")._ARRAY_API
     pointer = ctypes.pythonapi.PyCapsule_GetPointer

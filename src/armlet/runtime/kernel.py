@@ -1,4 +1,4 @@
-"""A kernel: a program compiled for this machine."""
+"""`Kernel`: a program compiled for this machine."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ DTYPES = ("float64", "float32")
 
 @vectorcalled
 class Kernel:
-    """A program as machine code, called with arrays of one state or a batch.
+    """A program compiled to machine code, called with arrays of one state or a batch.
 
-    It can be pickled, and is compiled again after unpickling.
+    A kernel can be pickled; the unpickled kernel is compiled again.
 
     Parameters
     ----------
     program : Program
-        The program to compile; sin and cos of sums of angles are computed from those of the angles.
+        The program to compile; sin and cos of sums are computed from sin and cos of the angles.
     dtype : {"float64", "float32"}
         The type of numbers; arrays of other dtypes are converted.
     target : Target, optional
-        The target to compile for, with its own dtype; by default all features of this machine.
+        The target to compile for, with its own dtype; by default this machine, all features.
 
     Examples
     --------
@@ -67,54 +67,54 @@ class Kernel:
 
     @cached_property
     def jvp(self) -> Kernel:
-        """The kernel of the derivatives along tangents of the inputs; see `Program.jvp`."""
+        """Kernel of the directional derivatives along input tangents; see `Program.jvp`."""
         return Kernel(self.program.jvp(), *self._arguments[1:])
 
     @cached_property
     def vjp(self) -> Kernel:
-        """The kernel of the derivatives of the results times cotangents; see `Program.vjp`."""
+        """Kernel of the vector-Jacobian product for given cotangents; see `Program.vjp`."""
         return Kernel(self.program.vjp(), *self._arguments[1:])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the arguments alone: a copy compiles its own code."""
+        """Pickle only the constructor's arguments: the copy compiles its own code."""
         return Kernel, self._arguments
 
     def kernel_for(self, dtype: str) -> Kernel:
-        """The kernel itself: arrays of other dtypes are converted."""
+        """Return the kernel itself for every dtype: arrays are converted to the kernel's dtype."""
         return self
 
     def record(self, arrays: Sequence[ArrayLike]) -> Array | tuple[Array, ...]:
-        """The results for traced arrays, recorded in their graph."""
+        """Record the program in the graph of traced arrays, and return the results."""
         return record_program(self.program, arrays)
 
     @property
     def operations(self) -> Count:
-        """The number of operations."""
+        """The number of operations for one state."""
         return self.code.count()
 
     @cached_property
     def code(self) -> Lowered:
-        """The operations for one state, in their order."""
+        """The operations for one state, in the order of execution."""
         return lower(self.program)
 
     @cached_property
     def _strict_call(self) -> Callable[..., Any]:
-        """The compiled entry, which returns NotImplemented for arrays that it does not take."""
+        """The compiled entry, with the result NotImplemented for arguments that it refuses."""
         return self.compiled().entry(lambda *_, **__: NotImplemented, "call")
 
     def takes_long(self, arrays: Sequence[Any]) -> bool:
-        """Whether arrays have more rows than a compiled entry takes."""
+        """Whether the first array has more rows than the compiled entry accepts."""
         q = arrays[0] if arrays else None
         return isinstance(q, np.ndarray) and q.size > self._most_entries
 
     @cached_property
     def _most_entries(self) -> int:
-        """The most numbers that the compiled entry takes in the array of the first input."""
+        """The largest size of the first input's array that the compiled entry accepts."""
         size = max((x.size for x in [*self.program.inputs.values()][:1]), default=0)
         return most_rows(self.code) * max(1, size)
 
     def compiled(self, once: frozenset[str] = frozenset()) -> CompiledProgram:
-        """The compiled program; the inputs `once` have one value for all states of a call."""
+        """Return the program compiled for inputs `once` that have one value for all states."""
         if once not in self._by_rates:
             code = lower(self.program, once) if once else self.code
             self._by_rates.setdefault(once, CompiledProgram(code, self.target))
@@ -135,17 +135,17 @@ class Kernel:
             The inputs in order, all with the same leading axes. Constants may have no leading axes,
             and then apply to all states.
         out : array or tuple of arrays, optional
-            Where to write: of the kernel's dtype, contiguous, writeable, not overlapping inputs.
+            Arrays for the results: of the kernel's dtype, contiguous, writeable, apart from inputs.
         threads : int
-            How many threads share the rows, at most one per core.
+            Number of threads that share the rows, at most one per core.
         **named : array_like
-            Inputs by name, after those in order.
+            The remaining inputs, by name.
 
         Returns
         -------
         array or tuple of arrays
-            One array of the kernel's dtype for each output of the program, with the leading axes
-            first; the array alone if there is one output.
+            One array per output of the program, of the kernel's dtype, with the leading axes first;
+            the array alone if the program has a single output.
         """
         is_short = threads == 1 and not self.takes_long(arrays) and type(self) is Kernel
         if is_short and self.compiled().connect(self, self._convert_and_call):
@@ -156,7 +156,7 @@ class Kernel:
     def _convert_and_call(
         self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any
     ) -> Array | Any:
-        """Fallback of the compiled entry: convert the arrays, and try the entry once more."""
+        """Handle calls that the compiled entry refuses: convert arrays, call the entry again."""
         if named:
             arrays = in_order(self.program, arrays, named)
         if library := library_of(arrays, out):
@@ -172,7 +172,7 @@ class Kernel:
         return self.evaluate(*arrays, out=out, threads=threads)
 
     def evaluate(self, *arrays: ArrayLike, out: Any = None, threads: int = 1) -> Any:
-        """Evaluate long batches, and arguments that the compiled entry does not take."""
+        """Evaluate long batches, and arguments that the compiled entry refuses."""
         count = integer(threads, "threads", low=1)
         self.program.check_number(arrays)
         described = self.program.inputs
@@ -185,14 +185,14 @@ class Kernel:
         return return_value(results, self.program.single, self.program.names)
 
     def array(self, name: str, x: ArrayLike) -> Array:
-        """x as an array of the kernel's dtype; raises DataError if x is not numeric."""
+        """Convert x to an array of the kernel's dtype; raise DataError if x is not numeric."""
         try:
             return as_array(x, self.target.dtype)
         except (TypeError, ValueError) as error:
             raise DataError(f"{name} is not an array of numbers: {error}") from None
 
     def _results(self, shapes: list[Shape], out: Any, inputs: list[Array]) -> list[Array]:
-        """The arrays to write results to: those of `out` after checks, or new ones."""
+        """Return the arrays to write results to: the checked arrays of `out`, or new arrays."""
         if out is None:
             return [np.empty(shape, self.dtype) for shape in shapes]
         results = list(out) if isinstance(out, tuple | list) else [out]
@@ -216,7 +216,7 @@ class Kernel:
 
 
 def in_order(program: Program, arrays: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The arguments of a program in order, from those by position and those by name."""
+    """Return a program's arguments in order, from positional and named arguments."""
     names = list(program.inputs)
     for name in named:
         if name not in names:

@@ -1,4 +1,4 @@
-"""Loops around programs as machine code, for one run or many."""
+"""Loops around programs, compiled to machine code for one run or many runs."""
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
@@ -24,10 +24,10 @@ BLOCK = 2**23
 
 
 class LoopKernel:
-    """A loop as machine code: scalar code for one run, one run per vector lane for many.
+    """A loop compiled to machine code: scalar code for few runs, one run per vector lane for many.
 
-    The results of a run are the same to the last bit for any number of runs and threads.
-    `target` overrides `dtype`; by default it has all features of this machine.
+    The results of a run are bitwise the same for any number of runs and threads. `target` replaces
+    `dtype`; the default target is this machine with all features.
     """
 
     def __init__(self, loop: Loop, dtype: str = "float64", target: Target | None = None) -> None:
@@ -39,13 +39,13 @@ class LoopKernel:
 
     @cached_property
     def code(self) -> Lowered:
-        """The operations of one step, beginning with those that are the same in all steps."""
+        """The operations of one step; operations that are the same in all steps come first."""
         inputs, carried = self.loop.body.inputs, self.loop.carried.values()
         fixed = [name for name, x in inputs.items() if x.rate in ("run", "once")]
         return lower(self.loop.body, [name for name in fixed if name not in carried])
 
     def shape(self, x: Input, runs: int, steps: int) -> Shape:
-        """The shape of an input's array."""
+        """Return the shape of the array for input x."""
         if x.name in self.loop.carried.values():
             return (runs, *x.shape)
         axes = {"step": (steps,), "run": (runs,), "stage": (self.loop.stages,), "once": ()}
@@ -60,9 +60,9 @@ class LoopKernel:
         threads: int = 1,
         advance: Callable[[float], None] = lambda _: None,
     ) -> tuple[Array, ...]:
-        """Run the loop and return its outputs; recorded ones have a row per `every` steps.
+        """Run the loop and return its outputs; recorded outputs have one row per `every` steps.
 
-        `advance` is called every few milliseconds with the share of the steps that is done.
+        `advance` is called every few milliseconds with the fraction of steps done.
         """
         results = self.empty_results(runs, steps, every)
         for done in self.run_blocks(arrays, results, runs, range(steps), every, threads):
@@ -70,7 +70,7 @@ class LoopKernel:
         return self.outputs(results)
 
     def empty_results(self, runs: int, steps: int, every: int = 1) -> list[Array]:
-        """Empty arrays for `run_blocks` to write to."""
+        """Allocate the arrays that `run_blocks` writes to."""
         rows = min(-(-steps // every), self.loop.period or steps)
         return [
             np.empty(
@@ -80,7 +80,7 @@ class LoopKernel:
         ]
 
     def outputs(self, results: Sequence[Array]) -> tuple[Array, ...]:
-        """The outputs of the loop in their order, from the arrays that `run_blocks` has written."""
+        """Return the outputs of the loop, in order, from the arrays written by `run_blocks`."""
         return tuple(results[k] for k in self._order)
 
     def run_blocks(
@@ -92,10 +92,10 @@ class LoopKernel:
         every: int = 1,
         threads: int = 1,
     ) -> Iterator[int]:
-        """Do the steps in blocks of a few milliseconds; yield how many are done after each block.
+        """Run the steps in blocks of a few milliseconds; each block yields the next step's index.
 
-        Carried values have two arrays each: a block reads the one that the previous block wrote,
-        and writes to the other.
+        A carried value has two arrays: a block reads the array that the previous block wrote, and
+        writes to the other array.
         """
         names = [*self.loop.body.inputs]
         inputs = [
@@ -124,7 +124,7 @@ class LoopKernel:
         steps: tuple[int, int, int],
         threads: int,
     ) -> None:
-        """Do some steps of all runs; `steps` is the first step, their number and steps per row."""
+        """Run a block of steps for all runs; `steps` is (first step, number, steps per row)."""
         lanes = self.target.lanes if runs >= self.target.lanes else 1
         function, _ = self._function(lanes)
         pointers = [address(array) for array in (*inputs, *results)]
@@ -135,7 +135,7 @@ class LoopKernel:
         parallel_for(rows, runs, lanes, threads, grain=lanes)
 
     def _function(self, lanes: int) -> tuple[Any, Code]:
-        """The function for `lanes` runs, and its code, to be kept as long as the function."""
+        """Return the function for `lanes` runs, and its code, which must outlive the function."""
         if lanes not in self._functions:
             text = loop_function(self.loop, self.code, self.target, lanes)
             code = compile_ir(module(self.target, text), "loop")
@@ -145,7 +145,7 @@ class LoopKernel:
         return self._functions[lanes]
 
     def _array(self, x: Input, value: Any, runs: int, steps: int) -> Array:
-        """The array of an input in the kernel's dtype; raises DataError if its shape is wrong."""
+        """Convert an input to the kernel's dtype; raise DataError if its shape is wrong."""
         array = np.asarray(value, self.dtype, order="C")
         if self.loop.period is not None and x.rate in ("state", "step"):
             steps = self.loop.period
@@ -156,9 +156,9 @@ class LoopKernel:
 
 
 def _with_separate_records(loop: Loop) -> tuple[Loop, list[int]]:
-    """The loop with a further output for each output that is both carried and recorded.
+    """Return the loop with a further output for each output that is both carried and recorded.
 
-    The second value lists, for each output of `loop`, its index in the new loop.
+    The second result has, for each output of `loop`, the output's index in the new loop.
     """
     body = loop.body
     both = [k for k in loop.recorded if k in loop.carried]

@@ -1,4 +1,4 @@
-"""Calls from Python to compiled entries: built-in functions, and kernels by vectorcall."""
+"""Calls from Python to compiled entries, as built-in functions or by the vectorcall protocol."""
 
 import ctypes
 import functools
@@ -27,12 +27,12 @@ INT, TEXT, POINTER = ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
 
 
 def structure(**fields: Any) -> Any:
-    """The type of a C structure with these fields."""
+    """Return the ctypes type of a C structure with these fields."""
     return type("Structure", (ctypes.Structure,), {"_fields_": [*fields.items()]})
 
 
 ArrayObject = structure(**{name: C_TYPES[kind] for name, kind in ARRAY.items()})
-"""NumPy's array object."""
+"""NumPy's C structure of an array."""
 MethodDefinition = structure(name=TEXT, function=POINTER, flags=INT, doc=TEXT)
 """CPython's PyMethodDef."""
 TypeSlot = structure(slot=INT, value=POINTER)
@@ -65,14 +65,14 @@ def reads_arrays() -> bool:
 
 
 def address(array: Any) -> int:
-    """The address of an array's entries; `array.ctypes.data` takes microseconds."""
+    """Return the address of an array's entries, faster than `array.ctypes.data`."""
     if not reads_arrays():
         return int(array.__array_interface__["data"][0])
     return ctypes.c_size_t.from_address(id(array) + ArrayObject.data.offset).value
 
 
 class Callee(tuple[Any, ...]):
-    """The `self` of a compiled entry: a tuple laid out by `codegen.entry.objects.PLACES`."""
+    """The `self` of a compiled entry: a tuple that begins with the items of `PLACES`."""
 
     __slots__ = ()
 
@@ -86,13 +86,13 @@ class Callee(tuple[Any, ...]):
         code: Code,
         results: type[tuple[Any, ...]] = tuple,
     ) -> "Callee":
-        """The tuple for an entry; it keeps the code of the entry alive."""
+        """Return the `self` of a compiled entry, which keeps the entry's code alive."""
         names = (*inputs, "out", *([option] if option else []))
         interned = tuple(map(sys.intern, names))
         return cls((fallback, interned, entries, [None] * SPARES, ("out",), results, code))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the robot or kernel: CPython pickles an entry as getattr(self, its name)."""
+        """Pickle the robot or kernel, since CPython pickles an entry as getattr(self, name)."""
         return _itself, (self[0].__self__,)
 
 
@@ -101,13 +101,13 @@ def _itself(x: Any) -> Any:
 
 
 SHARED_CODE: dict[str, Code] = {}
-"""By dtype, the code that all entries of the dtype call; its symbols are known to LLVM."""
+"""dtype -> code that all entries of the dtype call; its symbols are defined in LLVM."""
 NEVER_FREED: list[Code] = []
-"""All code that `share` compiled: with concurrent calls there may be several for one dtype."""
+"""All code that `share` compiled; concurrent calls may compile code for a dtype twice."""
 
 
 def share(dtype: str) -> None:
-    """Compile the functions that all entries of a dtype call, and define their symbols."""
+    """Compile the functions that all entries of a dtype call, once, and define their symbols."""
     if dtype not in SHARED_CODE:
         names = [shared_name(name, dtype) for name in SHARED]
         code = compile_ir(shared_functions(dtype), *names)
@@ -117,9 +117,9 @@ def share(dtype: str) -> None:
 
 
 def fast_call(code: Code, name: str, callee: Callee, doc: str) -> Callable[..., Any]:
-    """The entry of `code` as a built-in function of Python, which keeps the code alive.
+    """Return a built-in Python function that calls the entry of `code` and keeps the code alive.
 
-    Its `__module__` is a string, as PyTorch's compiler expects.
+    The function's `__module__` is a string, as PyTorch's compiler expects.
     """
     definition = MethodDefinition(
         name.encode(), code.addresses["entry"], FASTCALL_KEYWORDS, doc.encode()
@@ -139,7 +139,7 @@ def dispatcher_call(
     entries: dict[Any, Any],
     doc: str,
 ) -> Callable[..., Any]:
-    """A compiled function that calls the entry for the value of `option`, else `fallback`."""
+    """Return a compiled function that calls `entries[value of option]`, else `fallback`."""
     if not reads_arrays():
         return fallback
     share("float64")
@@ -148,12 +148,12 @@ def dispatcher_call(
 
 
 def join(one: Code, many: Code) -> None:
-    """Let the entry in `one` call the code `many` for rows of states, and keep it alive."""
+    """Let the entry in `one` call the code `many` for rows of states and keep `many` alive."""
     one[-1] = many
     ctypes.c_void_p.from_address(one.addresses["many_states"]).value = many.addresses["many"]
 
 
-# ------------------------------------------------------------------ objects that are called
+# ------------------------------------------------------------------ callable objects
 
 
 MEMBERS, SIGNED_SIZE, READ_ONLY = 72, 19, 1
@@ -161,11 +161,11 @@ SUBCLASSABLE, VECTORCALL, DEFAULT = 1 << 10, 1 << 11, 1 << 18
 
 
 def vectorcalled(cls: C) -> C:
-    """A subclass whose instances can have a compiled function as their `__call__`.
+    """Return a subclass of `cls` whose instances can have a compiled function as `__call__`.
 
-    Only instances of a type made by CPython's PyType_FromSpec can have such a function (PEP 590).
-    Instances without one, and instances of subclasses, call the Python method. `cls` must have the
-    slot `callee`, and no other slots but `__dict__` and `__weakref__`.
+    Only instances of types made by CPython's PyType_FromSpec can have such a function (PEP 590).
+    Instances without a compiled function, and instances of subclasses, call the Python method.
+    `cls` must have the slot `callee`, and no other slots but `__dict__` and `__weakref__`.
     """
     offset = cls.__basicsize__
     members = (Member * 2)(Member(b"__vectorcalloffset__", SIGNED_SIZE, offset, READ_ONLY))
@@ -182,7 +182,7 @@ def vectorcalled(cls: C) -> C:
 
 
 def connect(thing: Any, callee: Callee, code: Code) -> bool:
-    """Make compiled code the `__call__` of a vectorcalled instance; return False on failure."""
+    """Make `code` the `__call__` of a `vectorcalled` instance; return False on failure."""
     thing.callee = callee
     if ctypes.c_void_p.from_address(id(thing) + SLOT).value != id(callee):
         return False

@@ -1,8 +1,8 @@
 """Worker threads: helpers that share the rows of a batch, and threads that call LLVM.
 
-Python raises KeyboardInterrupt in the main thread only, between any two bytecodes. It can interrupt
-locks, events and executors of the standard library that are written in Python, and leave them
-locked for good. This module uses only those written in C: start_new_thread, SimpleQueue and locks.
+Python raises KeyboardInterrupt in the main thread only, between any two bytecodes. The interrupt
+can leave locks, events and executors that the standard library implements in Python locked for
+good. This module uses only primitives written in C: start_new_thread, SimpleQueue and locks.
 """
 
 import atexit
@@ -21,11 +21,11 @@ from typing import Any, TypeVar, cast
 T = TypeVar("T")
 Job = Callable[[], None]
 POLL = 0.2
-"""Seconds of a wait between two checks for Ctrl-C."""
+"""Seconds between two checks for Ctrl-C during a wait."""
 
 
 class Workers:
-    """At most `most` threads that do the jobs of a queue, started when needed and never ended."""
+    """Up to `most` threads that run the jobs of a queue, started when needed and never ended."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -40,7 +40,7 @@ class Workers:
         self.growing = allocate_lock()
 
     def start(self, count: int) -> int:
-        """Start threads until there are `count`, at most `most`; return how many there are."""
+        """Start threads until `count` threads run, at most `self.most`; return their number."""
         with self.growing:
             while len(self.idents) < min(count, self.most):
                 try:
@@ -65,7 +65,7 @@ def wait_for(queue: SimpleQueue[T]) -> T:
 # ------------------------------------------------------------------ rows of states
 
 HELPERS = Workers((os.cpu_count() or 1) - 1)
-"""The helper threads: together with the caller's thread, one per core."""
+"""The helper threads: one per core, less one for the thread of the caller."""
 
 
 def parallel_for(
@@ -73,9 +73,9 @@ def parallel_for(
 ) -> None:
     """Call work(start, stop) on blocks of at most `step` rows, each in the next free thread.
 
-    Every block but the last has a multiple of `grain` rows; `step` must be such a multiple. After
-    an interrupt it waits for the running blocks, so that nothing is written after it returns. A
-    second interrupt ends this wait: `work` must keep the arrays alive that it writes to.
+    Every block but the last has a multiple of `grain` rows; `step` must be a multiple of `grain`.
+    After an interrupt, the function waits for running blocks, so that nothing is written after it
+    returns. A second interrupt ends this wait: `work` must keep the arrays that it writes to alive.
     """
     threads = min(int(threads), HELPERS.most + 1)
     if threads == 1 or count < 2 * threads:
@@ -94,7 +94,7 @@ def parallel_for(
 
 
 class _Loop:
-    """A loop over rows: the blocks not yet begun, and the helper threads at work on others."""
+    """The state of `parallel_for`: blocks not yet started, and helper threads at work."""
 
     def __init__(self, work: Callable[[int, int], None], count: int, step: int) -> None:
         self.work, self.count, self.step = work, count, step
@@ -105,12 +105,11 @@ class _Loop:
         self.errors: list[BaseException] = []
 
     def run(self) -> None:
-        """Do blocks until none is left."""
         for start in self.starts:
             self.work(start, min(start + self.step, self.count))
 
     def help(self) -> None:
-        """Do blocks in a helper thread, which is counted before it takes its first block."""
+        """Run blocks in a helper thread, after counting the thread in `begun`."""
         self.begun.append(None)
         try:
             self.run()
@@ -120,7 +119,7 @@ class _Loop:
         self.wake.put(None)
 
     def stop(self) -> None:
-        """Hand out no more blocks, and wait for the helpers; one that begins later gets none."""
+        """Stop handing out blocks and wait for running helpers; later helpers get no block."""
         deque(self.starts, maxlen=0)
         while len(self.ended) < len(self.begun):
             wait_for(self.wake)
@@ -132,14 +131,14 @@ class _Loop:
 class LlvmThread(Workers):
     """A thread that calls LLVM; the process neither forks nor exits during its jobs.
 
-    Python raises Ctrl-C in the main thread only. Ctrl-C thus cannot interrupt LLVM, is not lost in
-    a finalizer of llvmlite, and reaches the caller without delay.
+    Python raises KeyboardInterrupt in the main thread only. Thus Ctrl-C cannot interrupt LLVM here,
+    is not lost in a finalizer of llvmlite, and reaches the caller without delay.
     """
 
     def __init__(self) -> None:
         super().__init__(1)
         self.working = RLock()
-        """Held by a running job and by a fork, so that the process is not forked during a job."""
+        """Locked during each job and each fork, so that the process never forks during a job."""
         self.closed = False
         if hasattr(os, "register_at_fork"):
             after = self._after_fork
@@ -150,8 +149,8 @@ class LlvmThread(Workers):
     def call(self, function: Callable[..., T], *args: Any) -> T:
         """Call a function that uses LLVM in this thread, and return its result.
 
-        The job goes on if the caller is interrupted. The function runs in the caller's own thread
-        if this thread is closed, cannot start or is itself the caller, or if Python exits.
+        The function runs to its end even if the caller is interrupted. If this thread is closed,
+        cannot start or is the caller, or if Python exits, the function runs in the caller's thread.
         """
         if self.closed or sys.is_finalizing() or get_ident() in self.idents or not self.start(1):
             with self.working:
@@ -174,14 +173,14 @@ class LlvmThread(Workers):
             answer.put((None, error))
 
     def begin(self, job: Job) -> bool:
-        """Queue a job that reports its own result; return False if the thread takes no jobs."""
+        """Queue a job without waiting; return False if the thread is closed or cannot start."""
         if self.closed or not self.start(1):
             return False
         self.jobs.put(partial(self._after_forks, job))
         return True
 
     def _after_forks(self, job: Job) -> None:
-        """Do a job after pending forks, which would otherwise wait for all queued jobs."""
+        """Run a job after pending forks, which would otherwise wait for all queued jobs."""
         while FORKS:
             sleep(0.001)
         with self.working:
@@ -199,7 +198,7 @@ class LlvmThread(Workers):
         self.working.acquire()
 
     def _after_fork(self) -> None:
-        """Release LLVM after a fork, or raise the Ctrl-C that kept the fork from locking it."""
+        """Release `working` after a fork, or raise the Ctrl-C that prevented its acquisition."""
         try:
             self.working.release()
         except RuntimeError:
@@ -207,9 +206,9 @@ class LlvmThread(Workers):
 
 
 FORKS: list[None] = []
-"""One entry for each fork of the process that waits for the jobs of the LLVM threads."""
+"""One entry for each fork of the process that waits for running LLVM jobs."""
 LLVM_THREADS = [LlvmThread() for _ in range(min(os.cpu_count() or 1, 8))]
-"""The first thread takes all jobs but those of `map_unordered`, which all threads share."""
+"""The LLVM threads: all run jobs of `map_unordered`, only the first runs other jobs."""
 if hasattr(os, "register_at_fork"):  # registered last, to be called before the other hooks
     os.register_at_fork(
         before=partial(FORKS.append, None), after_in_parent=FORKS.pop, after_in_child=FORKS.clear
@@ -217,9 +216,9 @@ if hasattr(os, "register_at_fork"):  # registered last, to be called before the 
 
 
 def map_unordered(function: Callable[[int], T], count: int) -> Iterator[tuple[int, T]]:
-    """Yield (k, function(k)) in completion order, computed by all LLVM threads.
+    """Yield (k, function(k)) in order of completion, for k < `count`; all LLVM threads take part.
 
-    Jobs of other callers may run in between. After an interrupt no further call begins.
+    Jobs of other callers may run in between. After an interrupt, no further call begins.
     """
     numbers = iter(range(count))
     answers: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
@@ -252,7 +251,7 @@ def map_unordered(function: Callable[[int], T], count: int) -> Iterator[tuple[in
 
 @atexit.register
 def _close_at_exit() -> None:
-    """Wait for LLVM, which would crash during the exit; Ctrl-C ends the wait and the process."""
+    """Wait for LLVM jobs, which would crash at exit; Ctrl-C ends the wait and the process."""
     try:
         for thread in LLVM_THREADS:
             thread.close()

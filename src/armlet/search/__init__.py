@@ -1,1 +1,1 @@
-"""The search for the cheapest program of one quantity or of several."""
+"""Search for the cheapest program of one or several quantities."""

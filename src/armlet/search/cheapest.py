@@ -1,4 +1,4 @@
-"""The search for the cheapest program: formulations, frames, units, simplification."""
+"""Search for the cheapest program over formulations, frames and units; simplify the program."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -25,61 +25,61 @@ WEIGHTS: dict[str, Mapping[str, float]] = {
     "multiplications": {"mul": 1.0, "div": 1.0, "add": 1e-3, "sub": 1e-3},
     "additions": {"mul": 1e-3, "div": 1e-3, "add": 1.0, "sub": 1.0},
 }
-"""The weights of operations in the cost, by the objective `minimize`."""
+"""Objective `minimize` -> weights of operations in the cost of a program."""
 LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 14, "sqrt": 20}
-"""The latencies of operations in cycles, on current processors."""
+"""Operation -> latency in cycles on current processors."""
 RATE = 2.5
-"""The number of operations that start in a cycle; a fused multiply-add counts as two."""
+"""Number of operations that start in a cycle; a fused multiply-add counts as two."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """The limits of a search; `benchmarks/search.py` prints the effect of each number."""
+    """The limits of a search; `benchmarks/search.py` prints the effect of each limit."""
 
     slack: float = 1.25
-    """A formulation is left out if its estimated cycles exceed this factor times those of the
-    fastest one."""
+    """A formulation is left out if it takes more than `slack` times the estimated cycles of the
+    fastest formulation."""
     trials: int = 12
-    """The most frame origins to try, from the base outwards, and the most units of length."""
+    """Largest number of frame origins to try, from the base outwards, and of units of length."""
     shortest_unit: float = 1e-4
-    """The shortest unit of length, relative to the longest; masses scale with the unit's square."""
+    """Shortest unit of length, relative to the longest; masses scale with the unit's square."""
     orders: tuple[tuple[str, ...], ...] = (
         ORDER,
         (*(name for name in ORDER if name != "constants"), "constants"),
     )
-    """The orders of the passes of simplification that are tried."""
+    """The orders in which simplification passes are tried."""
     short: int = 300
-    """Operations of the first program up to which all formulations are rearranged and simplified.
-    Longer programs are simplified in the first of the orders only."""
+    """If the first program has at most this many operations, all formulations are rearranged and
+    simplified. Longer programs are simplified in the first order only."""
     long: int = 10_000
-    """Operations above which a program is neither rearranged nor simplified."""
+    """A program with more operations than this is neither rearranged nor simplified."""
     joints: int = 16
-    """Joints above which `QUICK` replaces `long`: a search up to `long` takes seconds to
-    minutes and gains 1 to 4 %."""
+    """For a robot with more joints, `QUICK` replaces `long`: a search up to `long` would take
+    seconds to minutes, and gain 1 to 4 %."""
     path: int = 8
-    """With more than `joints` joints, and more than `path` in a chain, only those formulations are
-    tried whose operations grow with the lowest power of the number of joints."""
+    """For a robot with more than `joints` joints, and more than `path` of them in a chain, only
+    formulations of lowest order in the number of joints are tried."""
     seconds: float = 30.0
     """Processor time in s after which the search returns the best program so far.
 
-    In processor time the result does not depend on the load of the machine. The most expensive
-    programs of six-axis arms take some ten seconds. A search that was cut short is cached too,
-    since the next one would be cut short at the same place.
+    With processor time, the result does not depend on the load of the machine. The most expensive
+    programs of six-axis arms take about ten seconds. The result of an interrupted search is cached,
+    too, since the same search would again be interrupted at the same point.
     """
 
     def longest(self, request: Request) -> int:
-        """Operations above which a program for a request is neither rearranged nor simplified."""
+        """Return the largest number of operations of a program to rearrange or simplify."""
         return self.long if request.robot.n <= self.joints else QUICK
 
 
 EFFORT = Effort()
 QUICK = 1000
-"""Operations up to which a search takes at most a second, and shows no progress."""
+"""With at most this many operations, a search takes up to a second and shows no progress."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the search, and the count after it."""
+    """A step of the search, and the operation count after the step."""
 
     name: str
     count: Count
@@ -87,7 +87,7 @@ class Step:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The cheapest program found, and how it was found."""
+    """The cheapest program of a search, with its formulation and the steps of the search."""
 
     program: Program
     formulation: str
@@ -98,13 +98,13 @@ class SearchResult:
 
 
 def cheapest_program(request: Request, minimize: str = "operations") -> SearchResult:
-    """The cheapest program for a request, searched for once and then cached on disk."""
+    """Return the cheapest program for a request, from the cache on disk or from a new search."""
     one_of(minimize, "minimize", WEIGHTS)
     return cached_search(search_key(request, minimize), partial(_best, request, minimize))
 
 
 def cached_search(key: str | None, find: Callable[[], SearchResult]) -> SearchResult:
-    """The result of a search, cached on disk under a key if it has one."""
+    """Return the result cached under `key`, else call `find` and, with a key, cache the result."""
     data = cache.load(key) if key else None
     if data is not None:
         with suppress(ValueError, LookupError, TypeError):
@@ -129,12 +129,12 @@ def _best(request: Request, minimize: str) -> SearchResult:
 def search(
     request: Request, weight: Mapping[str, float], effort: Effort | None = None
 ) -> SearchResult:
-    """The cheapest program for a request.
+    """Search for the cheapest program for a request.
 
-    Formulations are ranked by their counts in canonical frames. The first is rearranged: origins
-    move back along their axes and the unit of length changes, wherever that lowers the cost. The
-    others are traced in the resulting arrangement, and the cheapest of these programs is
-    simplified. If the first program is short, all are rearranged and simplified.
+    Formulations are ranked by cost in canonical frames. The first formulation is rearranged: frame
+    origins move back along their axes and the unit of length changes, if this lowers the cost. All
+    other formulations are traced in the resulting arrangement, and the cheapest program is
+    simplified. If the first program is short, all formulations are rearranged and simplified.
     """
     effort = effort or EFFORT
     task = Task(request, weight, effort, thread_time() + effort.seconds)
@@ -155,28 +155,28 @@ def search(
 
 @dataclass(frozen=True)
 class Task:
-    """A search: its request, the weights by which programs are compared, and its limits."""
+    """A search: a request, the weights of operations in the cost, and the limits of the search."""
 
     request: Request
     weight: Mapping[str, float]
     effort: Effort
     deadline: float
-    """When the search ends, in processor time of this thread."""
+    """Processor time of this thread, in s, at which the search ends."""
 
     def is_over(self) -> bool:
         """Whether the search has run out of time."""
         return thread_time() >= self.deadline
 
     def cost(self, program: Program) -> float:
-        """The cost of a program, by the weight of this search."""
+        """Return the cost of a program, by the weights of this search."""
         return program.count().cost(self.weight)
 
 
 def rank(task: Task) -> "list[Candidate]":
-    """The formulations to try, in canonical frames, those with the lowest cost first.
+    """Return the formulations to try, traced in canonical frames, in order of cost.
 
-    Formulations that are much slower than the fastest are left out. Equal costs keep the order of
-    the table.
+    Formulations that are much slower than the fastest are left out. Formulations of equal cost are
+    in the order of `FORMULATIONS`.
     """
     request, effort = task.request, task.effort
     table = FORMULATIONS[request.name]
@@ -200,12 +200,12 @@ def rank(task: Task) -> "list[Candidate]":
 
 
 def _power(entry: Formulation) -> int:
-    """The power of the number of joints by which the operations of a formulation grow."""
+    """Return k if the operations of a formulation grow with n^k, for n joints."""
     return int(entry.growth.partition("^")[2][:1] or 1)
 
 
 class Candidate:
-    """A formulation, and the cheapest program of this formulation so far."""
+    """A formulation, and the cheapest program so far of this formulation."""
 
     def __init__(self, task: Task, name: str) -> None:
         self.task, self.name, self.arrangement = task, name, CANONICAL
@@ -224,7 +224,7 @@ class Candidate:
         return self.length > self.task.effort.longest(self.task.request)
 
     def rearrange(self) -> None:
-        """Move origins back along their axes, then change the unit, where that lowers the cost."""
+        """Move frame origins back along their axes and change the unit, if this lowers the cost."""
         if not self.lumps or self.is_long:
             return
         task = self.task
@@ -250,7 +250,7 @@ class Candidate:
             self._add_step(step, program.count())
 
     def simplify(self) -> SearchResult:
-        """Simplify the program, a short one in every order of the passes; return the result."""
+        """Simplify the program, with several orders of passes if it is short; return the result."""
         program, task = self.program, self.task
         if not self.is_long:
             orders = task.effort.orders
@@ -265,14 +265,14 @@ class Candidate:
         )
 
     def _add_step(self, name: str, count: Count) -> None:
-        """Add a step, or update the last one if it has the same name."""
+        """Add a step; if the last step has the same name, replace the last step."""
         if self.steps[-1].name == name:
             self.steps.pop()
         self.steps.append(Step(name, count))
 
 
 def cycles(program: Program) -> float:
-    """A lower bound of the cycles for one state, from the longest chain and all operations."""
+    """Return a lower bound of cycles for one state: longest chain, or number of operations."""
     done: dict[int, int] = {}
     for i, op, args in program.nodes:
         before = max((done[a.index] for a in args if isinstance(a, Traced)), default=0)
@@ -281,7 +281,7 @@ def cycles(program: Program) -> float:
 
 
 def possible_units(request: Request, effort: Effort) -> list[Any]:
-    """The lengths that may be the unit; none if inputs or results contain lengths."""
+    """Return the lengths that may be the unit, or [] if inputs or results contain lengths."""
     robot, quantity = request.robot, request.quantity
     has_lengths = "P" in robot._joint_letters or request.wrench or "frame" in quantity.options
     if has_lengths or request.constants["geometry"] != "fixed" or robot.symbols:
@@ -306,11 +306,11 @@ READ_BY_SEARCH = (
     "graph",
     "search",
 )
-"""The sources that decide which program is found; the data of the robot are in the key itself."""
+"""Source files on which the result of a search depends; the key also has the robot's data."""
 
 
 def search_key(request: Request, minimize: str) -> str | None:
-    """The name of a search in the cache; None if it uses formulations that are not built in."""
+    """Return the cache key of a search; None if options name formulations that are not built in."""
     if not all(entry.is_built_in for entry in request.built_on):
         return None
     return cache.key("search", minimize, SEARCH_SOURCES, repr(request.identity))
@@ -346,4 +346,4 @@ def _digest_of_sources() -> str:
 
 
 SEARCH_SOURCES = _digest_of_sources()
-"""A digest of the sources, taken on import: files may change while a process runs."""
+"""Digest of the sources, computed on import since files may change while a process runs."""

@@ -1,7 +1,7 @@
-"""Several quantities in one program, which computes common operations once.
+"""Combine several quantities in one program, which computes common operations once.
 
 Quantities are recorded as calls, alone or within a user function. The search then chooses a
-formulation and an arrangement for each of them, so that the whole takes the fewest operations.
+formulation and an arrangement for each quantity, so that the program takes the fewest operations.
 """
 
 import json
@@ -43,14 +43,14 @@ from armlet.search.cheapest import (
 from armlet.search.request import CANONICAL, Request, make_request
 
 STATE = ("q", "qd", "qdd", "tau", "wrench")
-"""The arguments of quantities in their order; groups of constants come after them."""
+"""The arguments of quantities, in order; groups of constants come after these arguments."""
 Choice = tuple[str, Arrangement]
-"""A formulation, and the arrangement of the robot for it."""
+"""The name of a formulation, and the arrangement of the robot."""
 
 
 @dataclass(frozen=True, eq=False)
 class Composition:
-    """Arrays computed from the results of quantities, which are recorded as calls."""
+    """Arrays computed from quantities, with the quantities recorded as calls."""
 
     name: str
     inputs: Mapping[str, Input]
@@ -59,7 +59,7 @@ class Composition:
     single: bool = False
     names: Names | None = None
     programs: dict[Any, Program] = field(default_factory=dict)
-    """The traced programs of the calls, by the index of the call and its choice."""
+    """(Index of a call, choice) -> traced program, cached by `trace`."""
 
     @property
     def requests(self) -> list[Request]:
@@ -68,19 +68,19 @@ class Composition:
 
     @cached_property
     def identity(self) -> str:
-        """All data that the program depends on, as text for the key of the cache."""
+        """All data that the program depends on, as text for the cache key."""
         args = [arg for call in self.recording.calls for arg in call.args]
         outer = program(self.name, self.inputs, [*self.outputs, *args], self.single, self.names)
         shapes = [len(call.args) for call in self.recording.calls]
         return repr((json.dumps(outer.to_dict()), shapes, [r.identity for r in self.requests]))
 
     def program(self, programs: Sequence[Program]) -> Program:
-        """The program in which call k is computed by programs[k]."""
+        """Return the program in which `programs[k]` computes call k."""
         outputs = self.recording.inline_calls(self.outputs, programs)
         return program(self.name, self.inputs, outputs, self.single, self.names)
 
     def trace(self, choices: Sequence[Choice]) -> Program:
-        """The program in which call k is traced by choices[k], without simplification."""
+        """Return the program in which call k is traced by `choices[k]`, without simplification."""
         for k, choice in enumerate(choices):
             if (k, choice) not in self.programs:
                 self.programs[k, choice] = self.requests[k].program(*choice)
@@ -88,7 +88,7 @@ class Composition:
 
 
 def cheapest_composition(composition: Composition, minimize: str = "operations") -> SearchResult:
-    """The cheapest program of a composition, searched for once and then cached on disk."""
+    """Return the cheapest program of a composition, from the cache on disk or a new search."""
     one_of(minimize, "minimize", WEIGHTS)
     key = None
     if all(search_key(request, minimize) for request in composition.requests):
@@ -97,10 +97,10 @@ def cheapest_composition(composition: Composition, minimize: str = "operations")
 
 
 def _search(composition: Composition, minimize: str) -> SearchResult:
-    """The cheaper of two programs, both simplified as a whole.
+    """Return the cheaper of two programs, both simplified as a whole.
 
-    One program joins the cheapest programs of the quantities. In the other all quantities are
-    traced again, by the formulations and arrangements that make the whole cheapest.
+    The first program joins the cheapest programs of all quantities. In the second, the quantities
+    are traced again, with the formulations and arrangements that make the whole cheapest.
     """
     weight, deadline = WEIGHTS[minimize], thread_time() + EFFORT.seconds
     tasks = [Task(request, weight, EFFORT, deadline) for request in composition.requests]
@@ -135,7 +135,7 @@ def _search(composition: Composition, minimize: str) -> SearchResult:
 def _trials(tasks: Sequence[Task], choices: Sequence[Choice]) -> Iterator[list[Choice | None]]:
     """Yield choices to try: the arrangement of one quantity for all, or one other formulation.
 
-    None keeps a choice. Quantities share an arrangement only if they are of the same robot.
+    None keeps a quantity's choice. Only quantities of the same robot share an arrangement.
     """
     requests = [task.request for task in tasks]
     for request, (_, arrangement) in zip(requests, choices, strict=True):
@@ -153,7 +153,7 @@ def _trials(tasks: Sequence[Task], choices: Sequence[Choice]) -> Iterator[list[C
 
 
 def _can_take(request: Request, formulation: str, arrangement: Arrangement) -> bool:
-    """Whether a formulation of a quantity may use the arrangement found for another quantity."""
+    """Whether a formulation of a quantity may use the arrangement of another quantity."""
     lumps = request.lumps(FORMULATIONS[request.name][formulation])
     return lumps and (arrangement.unit is None or bool(possible_units(request, EFFORT)))
 
@@ -172,7 +172,7 @@ def _result(
 def record(graph: Graph, request: Request, arrays: Sequence[Array]) -> Any:
     """Record a quantity on traced arrays; return its result, an array or a tuple of arrays.
 
-    A `Recording` gets a call, for which the search chooses a program later; any other graph gets
+    A `Recording` gets a call, for which the search chooses a program later. Any other graph gets
     the operations of the cheapest program. Arrays with leading axes are recorded state by state.
     """
     program = cheapest_program(request).program
@@ -204,7 +204,7 @@ def compose_quantities(
     minimal: bool,
     options: Mapping[str, Any],
 ) -> Composition:
-    """Quantities of a robot in one program; its inputs are in the order q, qd, qdd, tau, wrench."""
+    """Combine quantities of a robot; the inputs are in the order q, qd, qdd, tau, wrench."""
     requests = {
         label: make_request(robot, name, constants, minimal, taken)
         for label, name, taken in _labelled(names, options)
@@ -232,7 +232,7 @@ def compose_quantities(
 def _labelled(
     names: Sequence[str], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the label, the name and the options of each quantity, once for each frame."""
+    """Yield (label, name, options) of each quantity, once for each frame."""
     for name in names:
         if names.count(name) > 1:
             raise ArmletError(f"{name} is given {names.count(name)} times: expected once")

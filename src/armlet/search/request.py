@@ -1,4 +1,4 @@
-"""Requests for quantities of robots: checks, and the program of a formulation."""
+"""Requests for quantities of robots: check options, and trace programs of formulations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,31 +19,31 @@ from armlet.robot.robot import GROUPS
 from armlet.scalar import Symbol, is_zero
 
 ENTER_AS = ("fixed", "symbolic", "argument")
-"""How constants may enter a program: as numbers, by name, or as arguments."""
+"""Ways for constants to enter a program: as numbers, as symbols, or as arguments."""
 CANONICAL = Arrangement()
-"""The canonical frames, in the units of the robot."""
+"""The canonical frames, with lengths in the robot's own unit."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A quantity of a robot with its options, which any formulation may compute."""
+    """A quantity of a robot with options, for any formulation of the quantity."""
 
     robot: RobotModel
     name: str
     constants: Mapping[str, str]
-    """How each group of constants enters, as one of `ENTER_AS`."""
+    """Group of constants -> the way in which they enter the program, from `ENTER_AS`."""
     minimal: bool
     wrench: bool
     options: Mapping[str, Any]
 
     @property
     def quantity(self) -> Quantity:
-        """The entry of the quantity in the table."""
+        """The entry of the quantity in `QUANTITIES`."""
         return QUANTITIES[self.name]
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """All data that the program depends on, for the key of the cache."""
+        """All data that the program depends on, for the cache key."""
         robot = self.robot
         frames = [(k, f.body, f.pose.R.tolist(), list(f.pose.r)) for k, f in robot.frames.items()]
         tree = robot._joint_letters, robot.parent, robot.couplings, robot.dh
@@ -70,7 +70,7 @@ class Request:
         return inputs
 
     def takes(self, entry: Formulation) -> bool:
-        """Whether a formulation takes the options, and applies to the robot."""
+        """Whether a formulation takes the options and applies to the robot."""
         try:
             self.check(entry)
         except ArmletError:
@@ -78,7 +78,7 @@ class Request:
         return True
 
     def check(self, entry: Formulation) -> None:
-        """Raise if a formulation does not take the options, or does not apply to the robot."""
+        """Raise if a formulation does not take the options or does not apply to the robot."""
         for name in (*self.options, *(["wrench"] if self.wrench else ())):
             if name not in signature(entry.function).parameters:
                 raise ArmletError(
@@ -96,7 +96,7 @@ class Request:
         self._check_inertia()
 
     def _check_centres(self, entry: Formulation) -> None:
-        """Raise if a formulation reads centres of mass while a body has a moment but no mass."""
+        """Raise if a formulation reads centres of mass, but a body has a moment and no mass."""
         if entry.minimal or not self.quantity.minimal or self.constants["inertia"] != "fixed":
             return
         for link, (m, c, _) in zip(self.robot.links, self.robot.bodies, strict=True):
@@ -126,7 +126,7 @@ class Request:
 
     @property
     def built_on(self) -> list[Formulation]:
-        """The formulations of other quantities that are named by options."""
+        """The formulations that options name for other quantities."""
         return [FORMULATIONS[key][x] for key, x in self.options.items() if key in FORMULATIONS]
 
     def lumps(self, entry: Formulation) -> bool:
@@ -135,7 +135,7 @@ class Request:
         return self.minimal and self.quantity.minimal and takes
 
     def program(self, name: str, arrangement: Arrangement = CANONICAL) -> Program:
-        """The program of a formulation, for the robot in an arrangement."""
+        """Trace the program of a formulation, for the robot in an arrangement."""
         table = FORMULATIONS[self.name]
         entry = table[one_of(name, f"formulation of {self.name}", table)]
         self.check(entry)
@@ -156,7 +156,7 @@ class Request:
         return trace_function(self.name, run, inputs)
 
     def _traced_constants(self, graph: Graph, args: Mapping[str, Any]) -> dict[str, Any]:
-        """The constants that enter a trace as symbols or arguments, by name."""
+        """Return name -> traced scalar, for constants that are symbols or arguments."""
         traced: dict[str, Any] = {}
         for group, kind in self.constants.items():
             values = self.robot.constants(group)
@@ -178,7 +178,7 @@ def make_request(
     minimal: bool,
     options: Mapping[str, Any],
 ) -> Request:
-    """The request for a quantity of a robot; raises if the request is invalid."""
+    """Return the request for a quantity of a robot; raise if the request is invalid."""
     quantity = QUANTITIES[one_of(name, "quantity", QUANTITIES)]
     options = {key: value for key, value in options.items() if value not in (None, False)}
     for option, value in options.items():

@@ -1,4 +1,4 @@
-"""Simulation of arms: one trajectory (`simulate`), or many roll-outs at once (`rollout`)."""
+"""Simulate one trajectory of an arm (`simulate`), or many roll-outs at once (`rollout`)."""
 
 from armlet.simulation.events import Event
 from armlet.simulation.forces import Friction, Plant, Stops

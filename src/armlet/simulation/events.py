@@ -1,4 +1,4 @@
-"""Events: instants of a simulation at which a function passes through zero."""
+"""Find events: instants of a simulation at which a function of the state crosses zero."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ StateFunction = Callable[[float, Array, Array], ArrayLike]
 
 @dataclass(frozen=True)
 class HeldArguments:
-    """Arguments of events and of recorded functions: one value, or one held during each step."""
+    """Further arguments of events and recorded functions: constant, or held during each step."""
 
     arguments: Mapping[str, ArrayLike]
     dt: float
     steps: int
 
     def at(self, function: Function, state: Mapping[str, Array]) -> list[Array]:
-        """The arguments of a function at the rows of `state`, which includes the time t."""
+        """Return the arguments of a function, in order, at the rows of `state` (with time t)."""
         values = dict(state)
         for name, shape in argument_shapes(function, state, self.arguments).items():
             value = validation.array(self.arguments[name], name, finite=False)
@@ -37,32 +37,32 @@ class HeldArguments:
 
 
 def held_rows(value: Array, shape: tuple[int, ...], t: Array, dt: float, steps: int) -> Array:
-    """A value at each of the times t: always the same, or the row held during the step at t."""
+    """Return the value at each time t: `value` itself, or its row for the step that contains t."""
     if value.shape == shape:
         return np.broadcast_to(value, (len(t), *shape))
     return value[np.minimum(step_at(t, dt), steps - 1)]
 
 
 def step_at(t: Array, dt: float) -> NDArray[np.int64]:
-    """The index of the step that contains each time; a step contains its start, not its end."""
+    """Return the index of the step that contains each time; a step contains only its start."""
     return (t / dt + 1e-6).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class Event:
-    """An instant at which a function of the state passes through zero.
+    """An event of a simulation: a function of the state crosses zero.
 
     Parameters
     ----------
     function : armlet.function or callable
         An `armlet.function` of q, qd, t and further arguments, or a Python function of t, q and qd.
-        It returns a number.
+        Either returns a number.
     direction : {0, 1, -1}
-        1 for zeros at which the function rises, -1 for those at which it falls, 0 for both.
+        1: only crossings from negative to positive; -1: only from positive to negative; 0: both.
     ends : bool
         Whether the event ends the simulation.
     name : str
-        By default the name of the function.
+        The name in results and messages; by default the name of the function.
 
     Examples
     --------
@@ -89,11 +89,11 @@ class Event:
             )
 
     def values(self, t: Array, q: Array, qd: Array, held: HeldArguments) -> Array:
-        """The values of the function at rows of a trajectory."""
+        """Return the value of the function at each row of a trajectory."""
         function = self.function
         if isinstance(function, Function):
             values = np.asarray(function(*held.at(function, {"t": t, "q": q, "qd": qd})))
-        else:  # a Python function may write to its arrays
+        else:  # copies, as a Python function may write to its arguments
             rows = zip(t.tolist(), q.copy(), qd.copy(), strict=True)
             numbers = [function(*row) for row in rows]
             values = validation.array(numbers, f"event {self.name!r}", finite=False)
@@ -112,7 +112,7 @@ class Event:
 def find_events(
     events: Sequence[Event], trajectory: Trajectory, held: HeldArguments
 ) -> tuple[list[Occurrence], bool]:
-    """The events in the order of time, and whether the last one ends the simulation."""
+    """Return occurrences by time, cut after the first with `ends`, and whether any has `ends`."""
     crossings = []
     for event in events:
         for t in _crossings(event, trajectory, held):
@@ -128,8 +128,7 @@ def find_events(
 
 
 def _crossings(event: Event, trajectory: Trajectory, held: HeldArguments) -> Iterator[float]:
-    """Yield the times of an event: its function changes sign from one row to the next."""
-    from scipy.optimize import brentq  # takes as long to import as all of armlet
+    from scipy.optimize import brentq  # slow to import
 
     t, values = trajectory.t, event.values(trajectory.t, trajectory.q, trajectory.qd, held)
     rises, falls = (

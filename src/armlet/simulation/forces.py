@@ -1,4 +1,4 @@
-"""An arm under forces: friction, stops, torques, and the accelerations that follow from them."""
+"""Friction, stops and torques of a simulated arm, and the accelerations that they cause."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from armlet.search.compose import record
 from armlet.search.request import make_request
 
 Array = Any
-"""An array of numbers, or of traced scalars."""
+"""An array of numbers or of traced scalars."""
 Inputs = Mapping[str, Array]
-"""Further inputs by name: `tau` (torques), `inertia`, and those named by `argument_input`."""
+"""Inputs besides the state, by name: `tau`, `inertia`, and user arguments (`argument_input`)."""
 LEAST = 1e-6
-"""The least change of a velocity over which a mean is taken, relative to `Friction.velocity`."""
+"""The least velocity change to compute a mean slope from, relative to `Friction.velocity`."""
 
 
 # ------------------------------------------------------------------ friction
@@ -37,19 +37,19 @@ LEAST = 1e-6
 
 @dataclass(frozen=True)
 class Friction:
-    """Friction in the drives, smooth enough to be simulated.
+    """Smooth friction law of the drives, for simulation.
 
     The torque of a joint is viscous q̇ + (coulomb + stribeck exp(-(q̇/w)²)) tanh(q̇/v) + offset,
-    where viscous, coulomb and offset are those of the joint's drive.
+    where viscous, coulomb and offset belong to the joint's `Drive`.
 
     Parameters
     ----------
     velocity : float
-        v, rad/s or m/s: at three times this velocity Coulomb friction is complete.
+        v, rad/s or m/s: Coulomb friction reaches its full value at about 3 v.
     stribeck : float or tuple of floats
-        The friction near rest in excess of Coulomb friction (torque or force).
+        Friction near rest in excess of Coulomb friction (torque or force), for all joints or each.
     stribeck_velocity : float
-        w, rad/s or m/s: the velocity at which this excess has fallen to a third.
+        w, rad/s or m/s: the velocity at which the excess has fallen to about a third.
     """
 
     velocity: float = 1e-2
@@ -65,11 +65,11 @@ class Friction:
         object.__setattr__(self, "stribeck", tuple(array.tolist()) if array.ndim else float(array))
 
     def acts_on(self, robot: RobotModel) -> bool:
-        """Whether a robot has any friction under this law."""
+        """Return whether any joint of a robot has friction under this law."""
         return bool(np.any(self.stribeck)) or any(any(drive[1:]) for drive in robot.drives)
 
     def stribeck_at_rest(self, robot: RobotModel) -> list[float]:
-        """Stribeck's friction at rest, joint by joint."""
+        """Return Stribeck's friction at rest, one number per joint."""
         count = len(robot.drives)
         if np.size(self.stribeck) not in (1, count):
             raise DataError(
@@ -81,18 +81,18 @@ class Friction:
 
 
 def friction_direction(law: Friction, v: Array) -> Array:
-    """The smooth function tanh(q̇/v) in place of the sign of velocities."""
+    """Return tanh(q̇/v), which replaces the sign of the velocity q̇."""
     return math.tanh(v / law.velocity)
 
 
 def stribeck_share(law: Friction, v: Array) -> Array:
-    """The share of Stribeck's friction that remains at a velocity: exp(-(q̇/w)²)."""
+    """Return exp(-(q̇/w)²): Stribeck's friction at the velocity q̇ as a share of that at rest."""
     slow = v / law.stribeck_velocity
     return math.exp(-(slow * slow))
 
 
 def friction_torque(law: Friction, robot: RobotModel, qd: Array) -> Array:
-    """The torques of friction, to be subtracted from those of the drives."""
+    """Return friction torques, to be subtracted from the drive torques."""
     torques = [
         drive_friction(drive, v, friction_direction(law, v), stribeck)
         for drive, v, stribeck in _joints(law, robot, qd)
@@ -103,11 +103,11 @@ def friction_torque(law: Friction, robot: RobotModel, qd: Array) -> Array:
 def friction_damping(
     law: Friction, robot: RobotModel, qd: Array, ahead: Array, share: float
 ) -> Array:
-    """A bound on the derivative of friction by velocity, on the way from `qd` to `ahead`.
+    """Return an upper bound on the derivative of friction by velocity between `qd` and `ahead`.
 
-    It is the viscous coefficient plus the derivative of Coulomb and Stribeck friction: at `qd` if
-    a joint speeds up; the mean from `qd` to `ahead` if the joint slows down, since this is larger;
-    the mean from `qd` to rest, divided by `share`, if the velocity changes its sign.
+    The bound is the viscous coefficient plus a slope of Coulomb and Stribeck friction. If a joint
+    speeds up, the slope is that at `qd`. If a joint slows down, the mean slope from `qd` to `ahead`
+    is used, which is larger. If a joint reverses, the slope is friction over `share` times speed.
     """
     damping = []
     factors = robot._joint_velocities([1] * robot.nv)  # joint velocities if all of qd is 1
@@ -125,7 +125,7 @@ def friction_damping(
 
 
 def _joints(law: Friction, robot: RobotModel, qd: Array) -> Iterator[tuple[Drive, Scalar, Scalar]]:
-    """Yield the drive of each joint, its velocity, and Stribeck's friction at this velocity."""
+    """Yield the drive, the velocity and the present Stribeck friction of each joint."""
     velocities, stribeck = robot._joint_velocities(qd), law.stribeck_at_rest(robot)
     for drive, v, at_rest in zip(robot.drives, velocities, stribeck, strict=True):
         yield drive, v, at_rest * stribeck_share(law, v) if at_rest else 0
@@ -136,16 +136,16 @@ def _joints(law: Friction, robot: RobotModel, qd: Array) -> Iterator[tuple[Drive
 
 @dataclass(frozen=True)
 class Stops:
-    """Damped stops at the limits of the joints.
+    """Damped elastic stops at the joint limits.
 
-    Beyond a limit a joint is pushed back by stiffness times the depth, and braked by damping times
-    the velocity.
+    Beyond a limit, a stop pushes the joint back by stiffness times penetration, and brakes it by
+    damping times velocity.
     """
 
     stiffness: float = 1e4
     damping: float = 1e2
     depth: float = 1e-2
-    """The depth in rad or m up to which damping grows from zero to its full value."""
+    """The penetration in rad or m over which damping grows from zero to its full value."""
 
     def __post_init__(self) -> None:
         validation.number(self.stiffness, "the stops' stiffness", "one in Nm/rad or N/m", above=0)
@@ -154,7 +154,7 @@ class Stops:
 
 
 def stop_torque(stops: Stops, robot: RobotModel, q: Array, qd: Array) -> Array:
-    """The torques of the stops."""
+    """Return the torques that stops exert on the joints."""
     torques = []
     for below, beyond, v in zip(*_depths(robot, q), qd, strict=True):
         depth = math.minimum((beyond + below) / stops.depth, 1)
@@ -165,9 +165,9 @@ def stop_torque(stops: Stops, robot: RobotModel, q: Array, qd: Array) -> Array:
 def stop_stiffness(
     stops: Stops, robot: RobotModel, q: Array, qd: Array, ahead: Array
 ) -> tuple[Array, Array]:
-    """Bounds on the derivatives of the torques of stops by positions and by velocities, negated.
+    """Return upper bounds on minus the derivatives of stop torques by position and by velocity.
 
-    A stop counts if the joint is beyond the limit at `q` or at `ahead`.
+    A stop counts if the joint is beyond its limit at position `q` or at position `ahead`.
     """
     K, D = [], []
     for *depths, v in zip(*_depths(robot, q), *_depths(robot, ahead), qd, strict=True):
@@ -178,7 +178,7 @@ def stop_stiffness(
 
 
 def _depths(robot: RobotModel, q: Array) -> tuple[list[Scalar], list[Scalar]]:
-    """How far joints are below their lower limits, and how far above their upper limits."""
+    """Return how far each joint is below its lower limit, and how far above its upper limit."""
     limits = [joint.limits for joint in robot.coordinates]
     below = [
         math.maximum(x.lower - y, 0) if x.lower > -np.inf else 0 * y
@@ -196,19 +196,19 @@ def _depths(robot: RobotModel, q: Array) -> tuple[list[Scalar], list[Scalar]]:
 
 @dataclass(frozen=True, eq=False)
 class Plant:
-    """A robot as it is simulated: with friction, with stops, with other inertias.
+    """A robot with its simulation options: friction, stops and other inertial parameters.
 
-    Springs and gravity compensation of the robot always act.
+    The robot's springs and gravity compensation always act.
 
     Parameters
     ----------
     robot : Robot
     friction : bool or Friction
-        Whether drives have friction, and how it is smoothed.
+        Whether drives have friction; a `Friction` also sets the friction law.
     stops : bool or Stops
-        Whether joints have stops at their limits.
+        Whether joints have stops at their limits; a `Stops` also sets their stiffness and damping.
     inertia : array_like of shape (nb, 10), optional
-        Inertial parameters in place of `robot.phi`; for roll-outs also (N, nb, 10), one per run.
+        Inertial parameters that replace `robot.phi`; for roll-outs also (N, nb, 10), one per run.
 
     Examples
     --------
@@ -232,7 +232,7 @@ class Plant:
 
 
 def single_plant(robot: Robot | Plant) -> Plant:
-    """The plant of one simulation, by default with friction; the robot takes over `inertia`."""
+    """Return the plant of one simulation: friction by default, `inertia` moved into the robot."""
     plant = robot if isinstance(robot, Plant) else Plant(robot)
     if plant.inertia is None:
         return plant
@@ -241,21 +241,21 @@ def single_plant(robot: Robot | Plant) -> Plant:
 
 @dataclass(frozen=True)
 class Arm:
-    """A robot and the forces that act on it, as integrators see it.
+    """A robot with the forces that act on it, for the step functions of integrators.
 
-    Its methods are functions of traced scalars: of the time, the state, and further inputs u.
+    The methods take traced scalars: the time, the state and further inputs u.
     """
 
     robot: RobotModel = field(compare=False)
     torque: Function | None = None
     friction: Friction | None = None
-    """None also if the drives of the robot have no friction."""
+    """None if friction is switched off, or if no drive has friction."""
     stops: Stops | None = None
     inputs: tuple[Input, ...] = ()
-    """The further inputs, with their shapes and rates."""
+    """The inputs besides the state, with their shapes and rates."""
 
     def quantity(self, name: str, u: Inputs, *arrays: Array) -> Array:
-        """A quantity of the robot, such as "bias", with the inertia in u if there is one."""
+        """Trace a quantity of the robot, such as "bias", with the inertia in u if there is any."""
         inertia = [u["inertia"]] if "inertia" in u else []
         constants = {"inertia": "argument"} if inertia else {}
         arguments = [np.asarray(x, dtype=object) for x in (*arrays, *inertia)]
@@ -265,11 +265,11 @@ class Arm:
         return as_traced(record(graph, request, arguments))
 
     def forces(self, t: Any, q: Array, qd: Array, u: Inputs) -> Array:
-        """All torques: those of drives, springs and compensation, friction and stops."""
+        """Return the sum of all torques, including those of friction and stops."""
         return self.drive_forces(t, q, qd, u) + self.joint_forces(q, qd)
 
     def drive_forces(self, t: Any, q: Array, qd: Array, u: Inputs) -> Array:
-        """The torques of the drives, of springs and of gravity compensation."""
+        """Return the torques of drives, springs and gravity compensation."""
         tau = u.get("tau", 0 * qd)
         if self.torque is not None:
             state = {"t": t, "q": q, "qd": qd}
@@ -280,7 +280,7 @@ class Arm:
         return tau
 
     def joint_forces(self, q: Array, qd: Array) -> Array:
-        """The torques of friction and stops, each a function of the motion of its joint."""
+        """Return the torques of friction and stops, which depend only on each joint's own state."""
         tau = 0 * qd
         if self.friction is not None:
             tau = tau - friction_torque(self.friction, self.robot, qd)
@@ -289,9 +289,9 @@ class Arm:
     def joint_stiffness(
         self, q: Array, qd: Array, h: Any, ahead: Array, share: float
     ) -> tuple[Array, Array]:
-        """Bounds K, D on the derivatives of friction and stops by q and qd, negated, in a step.
+        """Return upper bounds K, D on minus the derivatives of friction and stop torques by q, qd.
 
-        The step of length h leads from `qd` to `ahead`; `share` is as in `friction_damping`.
+        `h` is the step length; `ahead` and `share` are as in `friction_damping`.
         """
         K = D = 0 * qd
         if self.friction is not None:
@@ -302,7 +302,7 @@ class Arm:
         return K, D
 
     def acceleration(self, t: Any, q: Array, qd: Array, u: Inputs) -> Array:
-        """Accelerations under all forces."""
+        """Return the accelerations under all forces."""
 
         def acceleration(q: Array, qd: Array, t: Any, **u: Array) -> Array:
             return self.quantity("forward_dynamics", u, q, qd, self.forces(t, q, qd, u))
@@ -310,7 +310,7 @@ class Arm:
         return self._simplified(acceleration, t, q, qd, u)
 
     def free_force(self, t: Any, q: Array, qd: Array, u: Inputs) -> Array:
-        """The torques of drives and springs, less the bias: H q̈ without friction and stops."""
+        """Return `drive_forces` minus the bias torques: H q̈ without friction and stops."""
 
         def free_force(q: Array, qd: Array, t: Any, **u: Array) -> Array:
             return self.drive_forces(t, q, qd, u) - self.quantity("bias", u, q, qd)
@@ -320,10 +320,10 @@ class Arm:
     def _simplified(
         self, function: Callable[..., Array], t: Any, q: Array, qd: Array, u: Inputs
     ) -> Array:
-        """Evaluate a function; with a torque function, simplify its program as a whole.
+        """Evaluate `function`; if there is a torque function, first simplify `function` as a whole.
 
-        The search runs once, and lets the torque function and the dynamics share operations. A
-        search for whole steps would take several times as long, and gain 1 %.
+        The torque function and the dynamics then share operations. Simplifying whole steps would
+        take several times as long, and gain 1 %.
         """
         if self.torque is None:
             return function(q, qd, t, **u)
@@ -335,21 +335,21 @@ class Arm:
 
 
 def state_inputs(robot: RobotModel) -> list[Input]:
-    """The inputs that every step has: q, qd and t."""
+    """Return the inputs of every step: q, qd and t."""
     return [Input("q", (robot.nq,)), Input("qd", (robot.nv,)), Input("t", ())]
 
 
 PREFIX = "arguments."
-"""The prefix of inputs that are arguments of user functions, which may have any name."""
+"""Name prefix of inputs that are user arguments, so that these may have any name."""
 
 
 def argument_input(name: str) -> str:
-    """The name of the input for an argument of user functions."""
+    """Return the input name for an argument of a user function."""
     return PREFIX + name
 
 
 def call_arguments(function: Function, state: Inputs, u: Inputs) -> list[Any]:
-    """The arguments of a user function in its order, from the state and further inputs."""
+    """Return the arguments of a user function in order, from the state and further inputs."""
     return [state[x] if x in state else u[argument_input(x)] for x in function.inputs]
 
 
@@ -361,21 +361,22 @@ def _vector(entries: Any) -> Array:
 
 
 class Rate(NamedTuple):
-    """The largest eigenvalue of a linear model of the arm, in absolute value, and its cause."""
+    """The largest absolute eigenvalue of the arm, linearised with a single cause of forces."""
 
     value: float
-    """In 1/s."""
+    """The absolute eigenvalue, in 1/s."""
     cause: str
-    """Friction, stops, or torques (of springs and of the torque function)."""
+    """One of "friction", "stops" and "torques" (of springs and of the torque function)."""
     joint: str
-    """The joint that moves most."""
+    """The joint with the largest velocity in the eigenvector."""
 
 
 def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
-    """The rates of friction, of stops and of the other forces that depend on the state.
+    """Return the `Rate` of friction, of stops and of torques, where they depend on the state.
 
-    Each rate is the largest eigenvalue of H q̈ = -K q - D q̇ at a state, where -K and -D are the
-    derivatives of the forces: of friction at rest, where it is steepest; of stops in contact.
+    Each rate is the largest absolute eigenvalue of H q̈ = -K q - D q̇, where -K and -D are the
+    derivatives of the forces: for friction at rest, where its slope is largest; for stops in
+    contact; for torques at the given state and time 0.
     """
     causes = [x for x in _derivatives(arm, q, qd, u) if np.any(x[1]) or np.any(x[2])]
     if not causes:
@@ -400,7 +401,7 @@ def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
 
 
 def cached_rates(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
-    """The result of `rates_at`, computed again only if arguments of the torque function change."""
+    """Return `rates_at`, recomputed only when constant arguments of the torque function change."""
     gains = () if arm.torque is None else tuple(map(argument_input, arm.torque.inputs))
     key = tuple(
         np.asarray(u[x.name]).tobytes()
@@ -416,7 +417,7 @@ def cached_rates(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
 
 
 def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str, Array, Array]]:
-    """Yield each cause of forces, and the derivatives of the forces by q and qd, negated."""
+    """Yield each cause of forces with K and D, minus the derivatives of its forces by q and qd."""
     robot = arm.robot
     gamma = robot._joint_velocities(np.eye(robot.nv)).T  # derivatives of joint velocities by qd
     none = np.zeros((robot.nv, robot.nv))
@@ -441,7 +442,6 @@ def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str
 
 
 def _torque_derivative(arm: Arm, name: str, state: Inputs, u: Inputs) -> Array:
-    """The derivative of the torque function by q or qd at a state."""
     torque = arm.torque
     assert torque is not None
     if name not in torque.inputs:

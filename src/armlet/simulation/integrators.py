@@ -1,8 +1,13 @@
-"""Integrators: how a step of fixed length advances positions and velocities, on any scalar.
+"""Integrators, which advance positions and velocities by steps of fixed length.
 
-To add an integrator, add an entry to `INTEGRATORS`: a Runge-Kutta or an Adams-Bashforth method by
-its coefficients, any other integrator by a function of (arm, h, t, q, qd, u), where h is the length
-of the step, t the time, and u the further inputs of the arm, such as torques.
+To add an integrator, add an entry to `INTEGRATORS`: the result of `runge_kutta` or
+`adams_bashforth`, or an `Integrator` with a step function of (arm, h, t, q, qd, u), where h is the
+step length, t the time, and u the further inputs of the arm, such as torques.
+
+To obtain the number `stability`, let a step act on damped springs, q̈ = -ω² q - 2 ζ ω q̇, of all
+ζ ≥ 0. The step is a linear map of the state (and memory). With λ the largest absolute eigenvalue,
+find the h λ up to which the spectral radius of this map is at most 1 + 1e-4 for every ζ, and round
+it down. For an implicit integrator, let the spring and the damper act as drive torques.
 """
 
 import warnings
@@ -20,23 +25,23 @@ from armlet.simulation.forces import Arm, Array, Inputs, Rate
 
 @dataclass(frozen=True)
 class Integrator:
-    """An integrator: what it is good for, its order, and its step."""
+    """A fixed-step integrator: its use, order, stability limit and step function."""
 
     about: str
     order: int
     stability: float
-    """The largest stable h λ, with the step length h in s and the `Rate` λ of forces in 1/s."""
+    """The limit of h λ, with step length h in s and `Rate` λ in 1/s; see the module docstring."""
     step: Callable[..., tuple[Array, ...]]
-    """A function of (arm, h, t, q, qd, u) and any memory; returns the new q, qd and memory."""
+    """Function of (arm, h, t, q, qd, u) and, if any, memory; returns the new q, qd and memory."""
     implicit: bool = False
-    """Whether steps are stable for any rate of friction and stops."""
+    """Whether steps of any length are stable with friction and stops."""
     memory: int = 0
-    """The number of vectors in the memory that `step` takes after u and returns after qd."""
+    """The number of vectors in the memory, which `step` takes after u and returns after qd."""
     stage: Callable[..., tuple[Array, ...]] | None = None
-    """One stage of the step, called for each of the `rows`. After u it takes a memory of
-    STAGE_MEMORY vectors and the row; after qd it returns the new memory."""
+    """One stage of the step, called once per row of `rows`, with STAGE_MEMORY vectors of memory
+    and the row as arguments after u; returns the new q, qd and memory."""
     rows: NDArray[np.float64] | None = None
-    """The coefficients of each stage; the last is 1 in the stage that ends the step, else 0."""
+    """One row of coefficients per stage; the last entry is 1 in the final stage, else 0."""
 
 
 STAGE_MEMORY = 4
@@ -45,7 +50,7 @@ STAGE_MEMORY = 4
 def semi_implicit_euler(
     arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs
 ) -> tuple[Array, Array]:
-    """Semi-implicit Euler: the new velocity first, which then moves the arm."""
+    """Take a step of semi-implicit Euler: the new velocity is used to update the position."""
     qd = qd + h * arm.acceleration(t, q, qd, u)
     return q + h * qd, qd
 
@@ -53,12 +58,11 @@ def semi_implicit_euler(
 def runge_kutta(
     about: str, order: int, stability: float, nodes: Sequence[float], weights: Sequence[float]
 ) -> Integrator:
-    """An explicit Runge-Kutta method in which each stage depends only on the one before.
+    """Build an explicit Runge-Kutta method whose stages depend only on the previous stage.
 
-    In its tableau c are the nodes, which are also the numbers below the diagonal of A, and b is
-    proportional to the weights. A stage computes the acceleration at x = q + h c v, where v is the
-    velocity of the stage before. It adds velocity and acceleration to weighted sums, with which the
-    last stage ends the step. Zeros in the row of a stage switch parts of it off.
+    In the Butcher tableau, c and the subdiagonal of A are the nodes, and b is proportional to the
+    weights. Each stage adds its weighted velocity and acceleration to two sums, and computes the
+    state of the next stage. The last stage adds the sums to q and qd, which ends the step.
     """
     rows = [
         (node, float(k > 0), weight, ahead, float(k == len(nodes) - 1))
@@ -88,16 +92,16 @@ def runge_kutta(
 
 
 def first_stage_memory(q: Array, qd: Array) -> list[Array]:
-    """The memory of the first stage: position and velocity of the stage, and two empty sums."""
+    """Return the memory of the first stage: its position and velocity, and two zero sums."""
     return [q, qd, 0 * q, 0 * qd]
 
 
 def adams_bashforth(
     about: str, stability: float, coefficients: Sequence[int], divisor: int
 ) -> Integrator:
-    """An Adams-Bashforth method: a weighted sum of the derivatives at this and at past steps.
+    """Build an Adams-Bashforth method, which weights the derivatives at present and past steps.
 
-    Its memory, past velocities and accelerations (latest first), is filled by steps of `rk4`.
+    The memory has past velocities and accelerations, latest first; `rk4` does the first steps.
     """
 
     def step(
@@ -116,19 +120,19 @@ def adams_bashforth(
 
 
 ITERATIONS = 6
-"""The fixed-point iterations of `variational_midpoint`; each multiplies the error by about the
-ratio of h to the time in which the arm moves noticeably."""
+"""The number of fixed-point iterations in `variational_midpoint`; each multiplies the error by
+about the ratio of h to the time in which the arm moves noticeably."""
 
 
 def variational_midpoint(
     arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs
 ) -> tuple[Array, Array]:
-    """The variational integrator of the midpoint rule.
+    """Take a step of the variational integrator that follows from the midpoint rule.
 
-    The action of a step with the velocity v is h L(m, v) at its middle m = q + h v / 2, where L is
-    the Lagrangian. With the momentum p = H(q) qd it is stationary if H(m) v = p + h/2 F and
-    p' = p + h F, where F is ∂L/∂q at (m, v) plus the torques. The derivative of the kinetic energy
-    by q is Cᵀ v for every Coriolis matrix C. The first equation is solved for v by iteration.
+    The action of a step with velocity v is h L(m, v), with the Lagrangian L and the middle position
+    m = q + h v / 2. The action is stationary if H(m) v = p + h/2 F and p' = p + h F, where
+    p = H(q) qd is the momentum and F is ∂L/∂q at (m, v) plus the torques. The derivative of the
+    kinetic energy by q is Cᵀ v for every Coriolis matrix C. A fixed-point iteration solves for v.
     """
 
     def force(x: Array, v: Array) -> Array:
@@ -149,15 +153,15 @@ def variational_midpoint(
 
 
 GAMMA = 1 - 0.5**0.5
-"""γ in `rosenbrock2`, chosen so that the fastest motions vanish in one step (L-stability)."""
+"""γ in `rosenbrock2`, chosen so that infinitely fast modes decay in one step (L-stability)."""
 
 
 def rosenbrock2(arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs) -> tuple[Array, Array]:
-    """The linearly implicit method ROS2 of Verwer, Spee, Blom and Hundsdorfer (1999).
+    """Take a step by the linearly implicit ROS2 of Verwer, Spee, Blom and Hundsdorfer (1999).
 
     Let h be the step length, m = q + h/2 q̇ the middle position, H the inertia matrix at m, τ the
-    torques of drives and springs, g those of friction and stops, γ the constant `GAMMA`, and K, D
-    diagonal bounds on -∂g/∂q, -∂g/∂q̇. Two stages change position and velocity by (x, k), (y, l):
+    `drive_forces`, g the torques of friction and stops, γ the constant `GAMMA`, and K, D diagonal
+    bounds on -∂g/∂q, -∂g/∂q̇. Two stages compute changes (x, k), (y, l) of position and velocity:
 
         A = H + γ h D + γ² h² K
         f(q, q̇) = τ(m, q̇) - bias(m, q̇) + g(q, q̇)
@@ -165,10 +169,10 @@ def rosenbrock2(arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs) -> tup
         A l = h f(q + x, q̇ + k) - 2 H k - γ h K z             y = z + γ h l,  z = h (q̇ + k) - 2 x
         new q = q + 3/2 x + 1/2 y,  new q̇ = q̇ + 3/2 k + 1/2 l
 
-    The method is of second order for any K and D, and stable if they are bounds. The derivative of
-    Coulomb friction is large only near zero velocity, which a long step may skip. D therefore has
-    the mean derivative where the speed of a joint falls, and the friction divided by γ |q̇| where
-    q̇ + h H⁻¹ f reverses the sign of q̇: in the first stage friction alone may then stop the joint,
+    The method is of second order for any K and D, and stable if K and D are bounds. The slope of
+    Coulomb friction is large only near zero velocity, and a long step may skip this range. Where a
+    joint slows down, D therefore has the mean slope. Where q̇ + h H⁻¹ f has the opposite sign of q̇,
+    D has the friction divided by γ |q̇|: friction alone may then stop the joint in the first stage,
     but not reverse it (see `friction_damping`).
     """
     middle, half, g = q + h / 2 * qd, t + h / 2, GAMMA * h
@@ -192,13 +196,13 @@ INTEGRATORS: dict[str, Integrator] = {
     "semi_implicit_euler": Integrator(
         "fast; energy stays bounded; errors fall with the step length",
         order=1,
-        stability=2,
+        stability=0.8,
         step=semi_implicit_euler,
     ),
     "rk4": runge_kutta(
         "accurate; four accelerations a step",
         order=4,
-        stability=2.7,
+        stability=2.6,
         nodes=(0, 1 / 2, 1 / 2, 1),
         weights=(1, 2, 2, 1),
     ),
@@ -211,13 +215,13 @@ INTEGRATORS: dict[str, Integrator] = {
     "variational_midpoint": Integrator(
         "symplectic: energy stays bounded over any time; for long runs without friction",
         order=2,
-        stability=1,
+        stability=0.8,
         step=variational_midpoint,
     ),
     "rosenbrock2": Integrator(
         "stable and accurate with friction and stops of any stiffness",
         order=2,
-        stability=2,
+        stability=1,
         step=rosenbrock2,
         implicit=True,
     ),
@@ -227,16 +231,16 @@ INTEGRATORS: dict[str, Integrator] = {
 # ------------------------------------------------------------------ which integrator
 
 IMPLICIT = "rosenbrock2"
-"""The integrator whose steps may be longer than the time constants of friction and stops."""
+"""The implicit integrator, stable for steps longer than time constants of friction and stops."""
 
 
 def default_integrator(arm: Arm, explicit: str) -> str:
-    """The default integrator of fixed steps: `explicit` without friction and stops."""
+    """Return the name of the default integrator: `explicit` unless friction or stops act."""
     return explicit if arm.friction is None and arm.stops is None else IMPLICIT
 
 
 def warn_if_unstable(rates: Sequence[Rate], method: str, dt: float, stacklevel: int) -> bool:
-    """Warn if steps of this length are too long for an integrator; return whether they are."""
+    """Warn if steps of length `dt` are unstable for the integrator `method`; return whether so."""
     integrator = INTEGRATORS[method]
     for rate in rates:
         longest = integrator.stability / rate.value if rate.value else np.inf
@@ -256,6 +260,6 @@ def warn_if_unstable(rates: Sequence[Rate], method: str, dt: float, stacklevel: 
 
 
 def _round_down(x: float) -> float:
-    """The largest of 1, 2 and 5 times a power of ten that is not above x."""
+    """Round down to 1, 2 or 5 times a power of ten."""
     unit: float = 10.0 ** np.floor(np.log10(x))
     return unit * max(k for k in (1, 2, 5) if k * unit <= x or k == 1)

@@ -1,4 +1,4 @@
-"""`rollout`: many simulations of an arm at once, in one loop of machine code, and derivatives."""
+"""`rollout`: simulate many runs of an arm at once, and differentiate the results."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from armlet.simulation.step import (
     check_steps,
     first_inputs,
     has_rows,
+    is_finite,
     make_arm,
     run,
     start_state,
@@ -32,7 +33,7 @@ from armlet.simulation.step import (
 
 Array = NDArray[np.float64]
 MEMORY = 2**28
-"""The most bytes of states stored for a gradient; the states of longer runs are computed twice."""
+"""Memory limit in bytes for the states of a gradient; above it, states are computed twice."""
 STARTS = ("q0", "qd0")
 
 
@@ -51,40 +52,40 @@ def rollout(
     wrt: Sequence[str] | Mapping[str, ArrayLike] = (),
     threads: int = 1,
 ) -> Rollouts:
-    """Simulate an arm from many starts at once, by steps of fixed length, one run per vector lane.
+    """Simulate many runs of an arm at once, by steps of fixed length.
 
     Parameters
     ----------
     robot : Robot or Plant
-        A robot alone has no friction and no stops; a `Plant` may have them, and inertias for each
-        run.
+        A `Robot` has no friction and no stops; a `Plant` sets both, and may set inertias per run.
     q0, qd0 : array_like of shape (N, n)
         The initial positions and velocities; velocities are zero by default.
     torque : array_like or Function, optional
         Constant torques of shape (n,) or (N, n); torques of shape (steps, n) or (steps, N, n), held
-        during each step; or an `armlet.function` of q, qd, t and further arguments, evaluated at
-        every instant that the integrator asks for.
+        during each step; or an `armlet.function` of q, qd, t and further arguments, evaluated
+        whenever the integrator evaluates forces.
     dt : float
         The length of a step in s.
     steps : int
         The number of steps.
     method : str, optional
         One of `armlet.INTEGRATORS`: by default "rosenbrock2" where friction or stops act, and
-        "semi_implicit_euler" otherwise. A `DataWarning` says if steps are too long for friction,
-        stops or the torque function at the first start.
+        "semi_implicit_euler" otherwise. A `DataWarning` reports steps that are too long for
+        friction, stops or the torque function in the initial state of the first run.
     every : int
-        The number of steps per row; the last row is the end of the run.
+        The number of steps per returned row; the last row is the end of the run.
     reduce : Function, optional
         A function of q, qd, t and further arguments (also tau, the torque of a step, if `torque` is
-        an array). Its sum over the starts of all steps is `cost`; only the last row is returned.
+        an array). `cost` is the sum of its values at the start of every step; only the last row of
+        q and qd is returned.
     arguments : mapping of str to array_like, optional
-        Further arguments of the functions: one value, or one for every run (N, ...), every step
-        (steps, ...) or both (steps, N, ...).
+        Further arguments of the functions: one value, or an array with a value per run (N, ...),
+        per step (steps, ...), or per step and run (steps, N, ...).
     wrt : sequence of str, or mapping of str to array_like
-        Differentiate with respect to "q0", "qd0", "torque" (an array), "inertia" (of a `Plant`) or
-        arguments by name. A sequence of names gives the `gradient` of the sum of all costs
-        (reverse mode). A mapping from names to tangents, each of the shape of the value, gives
-        `tangents`: the derivatives of q, qd and cost along these tangents (forward mode).
+        Names of "q0", "qd0", "torque" (an array), "inertia" (of a `Plant`) or further arguments. A
+        sequence of names gives the `gradient` of the sum of all costs (reverse mode). A mapping
+        from names to tangents, shaped like the values of the names, gives `tangents`: derivatives
+        of q, qd and cost along these tangents (forward mode).
     threads : int
         The number of threads that share the runs.
 
@@ -92,7 +93,7 @@ def rollout(
     -------
     Rollouts
         A named tuple t, q, qd, cost, gradient, tangents. Its property `finite`, of shape (N,),
-        says which runs and costs stay finite; a `DataWarning` says how many do not.
+        marks runs whose state and cost are finite at the end; a `DataWarning` counts other runs.
 
     Examples
     --------
@@ -118,32 +119,29 @@ def rollout(
         rates = cached_rates(arm, q0[0], qd0[0], first_inputs(arm, values))
         warn_if_unstable(rates, method, dt, stacklevel=2)
     every = every if reduce is None else steps
-    loop = Steps(arm, method, values, dt, steps, every, reduce, threads)
+    fixed_steps = Steps(arm, method, values, dt, steps, every, reduce, threads)
     if not wrt:
-        result = run(loop, q0, qd0)
+        result = run(fixed_steps, q0, qd0)
     elif isinstance(wrt, Mapping):
-        result = _forward(loop, q0, qd0, wrt)
+        result = _forward(fixed_steps, q0, qd0, wrt)
     else:
-        result = _reverse(loop, q0, qd0, wrt)
-    _warn_of_nan(result)
+        result = _reverse(fixed_steps, q0, qd0, wrt)
+    _warn_of_divergence(result)
     return result
 
 
-def _warn_of_nan(result: Rollouts) -> None:
-    """Warn of roll-outs, costs and derivatives that are not finite."""
-    is_finite = result.finite
-    count = len(is_finite)
-    if not is_finite.all():
-        lost = np.flatnonzero(~is_finite)
+def _warn_of_divergence(result: Rollouts) -> None:
+    count = len(result.finite)
+    if not result.finite.all():
+        lost = np.flatnonzero(~result.finite)
         message = (
-            f"{len(lost):,} of {count:,} roll-outs are not finite at the end, the first of them "
-            f"number {lost[0]}: `finite` says which are; choose a smaller dt or another method"
+            f"{len(lost):,} of {count:,} roll-outs diverge, the first of them number {lost[0]}: "
+            "`finite` says which do not; choose a smaller dt or another method"
         )
     elif bad := [name for name, x in (result.gradient or {}).items() if not np.isfinite(x).all()]:
         message = f"the gradient by {bad[0]!r} is not finite, while all costs are"
-    elif result.tangents is not None and not result.tangents.finite.all():
-        lost = np.flatnonzero(~result.tangents.finite)
-        message = f"the derivatives of {len(lost):,} of {count:,} roll-outs are not finite"
+    elif result.tangents is not None and not (finite := is_finite(result.tangents)).all():
+        message = f"the derivatives of {(~finite).sum():,} of {count:,} roll-outs are not finite"
     else:
         return
     warnings.warn(message, DataWarning, stacklevel=3)
@@ -153,7 +151,7 @@ def _warn_of_nan(result: Rollouts) -> None:
 
 
 def _forward(steps: Steps, q0: Array, qd0: Array, tangents: Mapping[str, ArrayLike]) -> Rollouts:
-    """Roll-outs, and their derivatives along tangents of the starts and of arguments."""
+    """Return roll-outs and their derivatives along tangents of initial states and arguments."""
     names = _input_names(steps, tangents)
     varied = [x for x in names.values() if x not in STARTS]
     arm, method, reduce = steps.arm, steps.method, steps.reduce
@@ -190,10 +188,10 @@ def _forward(steps: Steps, q0: Array, qd0: Array, tangents: Mapping[str, ArrayLi
 
 
 def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollouts:
-    """The ends of roll-outs with their costs, and the gradient of the sum of all costs.
+    """Return final states and costs of roll-outs, and the gradient of the sum of all costs.
 
-    All states are stored if they fit into MEMORY, and otherwise only those at the starts of
-    segments, each of which is then computed again on the way back.
+    If the states do not fit into MEMORY, the steps are split into segments. Only the first state of
+    each segment is stored, and the backward pass computes the other states again.
     """
     names = _input_names(steps, wrt)
     if steps.reduce is None:
@@ -206,12 +204,12 @@ def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollout
     blocks: dict[str, list[Array]] = {x.name: [] for x in inputs if has_rows(x)}
 
     def states(state: Sequence[Array], begin: int, end: int, every: int) -> tuple[Array, ...]:
-        """The states of all runs from step `begin` to `end`, one row per `every` steps."""
+        """Return the carried values after steps `begin` to `end`, one row per `every` steps."""
         arrays = (*state, np.array(steps.dt), *steps.values_between(begin, end))
         return forward(*arrays, runs=runs, steps=end - begin, every=every, threads=threads)
 
     def pull_back(state: Sequence[Array], begin: int, end: int) -> list[Array]:
-        """Pull the cotangents back from step `end` to `begin`; return the state at the end."""
+        """Pull cotangents back from step `end` to `begin`; return the carried values at `end`."""
         rows = states(state, begin, end, 1)
         values = {"dt": np.array(steps.dt)}
         for name, start, later in zip(("q", "qd", "t"), state, rows, strict=False):
@@ -244,14 +242,14 @@ def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollout
     by_input |= {name: np.concatenate(rows) for name, rows in blocks.items()}
     axis_of_runs = {"once": 0, "step": 1}
     for x in inputs:
-        if x.rate in axis_of_runs:  # all runs share the value
+        if x.rate in axis_of_runs:  # all runs share the value, so their derivatives add up
             by_input[x.name] = by_input[x.name].sum(axis_of_runs[x.rate])
     gradient = {name: by_input[x] for name, x in names.items()}
     return Rollouts(steps.times, q[None], qd[None], cost, gradient)
 
 
 def _loops_of_gradient(steps: Steps, names: Sequence[str]) -> tuple[LoopKernel, LoopKernel]:
-    """The loop that records all carried values, and the loop that pulls cotangents back."""
+    """Return the loop that records all carried values, and the loop that pulls back cotangents."""
     arm, method, reduce = steps.arm, steps.method, steps.reduce
 
     def compile_loops() -> tuple[LoopKernel, LoopKernel]:
@@ -264,7 +262,7 @@ def _loops_of_gradient(steps: Steps, names: Sequence[str]) -> tuple[LoopKernel, 
 
 
 def _input_names(steps: Steps, names: Collection[str]) -> dict[str, str]:
-    """Map the names in `wrt` to the starts and inputs of the loop, after checks."""
+    """Check the names in `wrt`, and map each name to "q0", "qd0" or an input of the loop."""
     if INTEGRATORS[steps.method].memory:
         raise DataError(
             f"{steps.method} has no derivatives: expected an integrator that remembers no past "

@@ -1,4 +1,4 @@
-"""`simulate`: one trajectory of an arm, by adaptive integrators or by steps of fixed length."""
+"""`simulate`: one trajectory of an arm, by adaptive or fixed-step integrators."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from armlet.simulation.events import (
 from armlet.simulation.forces import Plant, call_arguments, rates_at, single_plant
 from armlet.simulation.integrators import INTEGRATORS, warn_if_unstable
 from armlet.simulation.step import (
+    FASTEST,
     STATE,
     Steps,
     acceleration_kernel,
@@ -45,32 +46,30 @@ Array = NDArray[np.float64]
 Torque = Callable[[float, Array, Array], ArrayLike]
 AtLimits = Literal["ignore", "error"]
 ADAPTIVE = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau", "lsoda": "LSODA"}
-"""SciPy's integrators, which choose the length of their steps, and their classes."""
+"""SciPy's adaptive integrators: the name in armlet, and the class in `scipy.integrate`."""
 STIFF = 300.0
 """The rate in 1/s above which the default adaptive integrator is "lsoda"."""
 RECORDED = (*STATE, "qdd", "tau")
-"""The state that recorded functions may take, besides further arguments."""
+"""The state variables that recorded functions may take, besides further arguments."""
 ROWS = 1000
-"""The default number of rows of a trajectory, not counting the first."""
+"""The default number of time steps dt in a simulation."""
 UNEVEN = 1e-3
-"""By how much a duration may miss a whole number of dt, due to rounding, in dt."""
+"""Largest difference, in units of dt, between a duration and a whole number of dt."""
 GROWTH = 0.1
-"""The energy a free motion may gain without a warning, as a share of the potential's range."""
-FASTEST = 1e5
-"""A velocity, rad/s or m/s, that no arm has: a faster joint ends the simulation."""
+"""Largest energy gain without a warning, relative to the range of the potential energy."""
 INTERRUPTED = "interrupted"
 """The first word of `Trajectory.ended` after Ctrl-C."""
 SLOW = "the torque is a Python function, called at every step: an armlet.function is faster"
 
 
 class PythonTorque(NamedTuple):
-    """A Python function that computes torques, and the torques at every dt so far."""
+    """A Python function that computes torques, and its torques at every dt so far."""
 
     function: Torque
     rows: list[Array]
 
     def at(self, robot: RobotModel, t: float, q: Array, qd: Array) -> Array:
-        """The torques at a state; the function gets copies of the arrays."""
+        """Call the function with copies of the state, and return its torques after checks."""
         returned = self.function(float(t), q.copy(), qd.copy())
         tau = validation.array(returned, "what the torque function returns", finite=False)
         if tau.shape != qd.shape:
@@ -82,13 +81,13 @@ class PythonTorque(NamedTuple):
 
 @dataclass(frozen=True)
 class Adaptive:
-    """An adaptive integrator of SciPy, which chooses the length of its steps by tolerances.
+    """An adaptive integrator of SciPy, with tolerances that determine its step lengths.
 
     Parameters
     ----------
     method : {"dop853", "rk45", "radau", "lsoda"}, optional
-        By default "lsoda" where friction, stops or the torque function are stiff at the start, and
-        "dop853" otherwise.
+        By default "lsoda" if friction, stops, springs or the torque function are stiff in the
+        initial state, and "dop853" otherwise.
     rtol, atol : float
         The relative and absolute tolerance.
     """
@@ -105,7 +104,7 @@ class Adaptive:
 
 
 class MotionError(ArmletError):
-    """A joint went beyond its limits (`limits="error"`); `trajectory` ends before that."""
+    """A joint went beyond its limits (`limits="error"`); `trajectory` has the rows before."""
 
     def __init__(self, message: str, trajectory: Trajectory) -> None:
         super().__init__(message)
@@ -127,7 +126,7 @@ def simulate(
     record: Sequence[str | Function] = (),
     every: int = 1,
 ) -> Trajectory:
-    """Simulate an arm from one start, by an adaptive integrator or by fixed steps.
+    """Simulate one trajectory of an arm, by an adaptive or a fixed-step integrator.
 
     Parameters
     ----------
@@ -136,36 +135,36 @@ def simulate(
     q0, qd0 : array_like of shape (n,)
         The initial positions and velocities; velocities are zero by default.
     torque : optional
-        None; an array of shape (n,), or (steps, n), rows dt apart, each held until the next; an
+        Constant torques (n,), by default zero; torques (steps, n), one row held during each dt; an
         `armlet.function` of q, qd, t and further arguments, compiled into the simulation; or any
-        Python function of t, q and qd, which is slower: each fixed step holds its torques.
+        Python function of t, q and qd, which is slower; fixed steps hold its torques.
     duration : float
-        The simulated time in s, a whole number of dt.
+        The simulated time in s, a multiple of dt.
     dt : float, optional
-        The time between rows, and the length of fixed steps; by default duration / 1000.
+        The length of fixed steps, and the time between rows, in s; by default duration / 1000.
     method : str or Adaptive, optional
-        The integrator: "dop853", "rk45", "radau" and "lsoda" are adaptive, and `Adaptive` sets
-        their tolerances; those of `armlet.INTEGRATORS` have fixed steps, with a `DataWarning` if
-        these are too long for friction, stops or the torque function. By default `Adaptive()`.
+        An adaptive integrator ("dop853", "rk45", "radau", "lsoda", or an `Adaptive` with
+        tolerances), or one of `armlet.INTEGRATORS` with fixed steps. A `DataWarning` reports fixed
+        steps that are too long for friction, stops or the torque function. By default `Adaptive()`.
     limits : {"ignore", "error"}
-        "error": raise `MotionError` if a joint is beyond its limits after any dt.
+        With "error", raise `MotionError` if a joint is beyond its limits at any multiple of dt.
     arguments : mapping of str to array_like, optional
-        Further arguments of all functions, by any name but t, q and qd: one value, or one for every
-        dt (steps, ...), each held until the next.
+        Further arguments of all functions, by any name but t, q and qd: one value, or an array
+        (steps, ...) with a value to hold during each dt.
     events : sequence of Event
-        A function in place of an `Event` ends the simulation at its zero. An event is found if the
-        sign of its function differs from one dt to the next.
+        Events to detect; a function f stands for `Event(f)`, which ends the simulation. An event is
+        detected if its function has different signs at the start and the end of a dt.
     record : sequence of str or Function
-        What else to record at every row: names of quantities, such as "forward_kinematics", or
-        user functions of q, qd, qdd, tau, t and further arguments.
+        Further values to record at every row: names of quantities, such as "forward_kinematics",
+        or user functions of q, qd, qdd, tau, t and further arguments.
     every : int
-        The number of dt per row.
+        The number of dt per returned row.
 
     Returns
     -------
     Trajectory
-        The first row is at time 0. If the simulation diverges, a torque is not finite or Ctrl-C is
-        pressed, it has the rows before, and `ended` and a `DataWarning` (not for Ctrl-C) say why.
+        The first row is at time 0. Divergence, torques that are not finite, and Ctrl-C end the
+        trajectory early, with the reason in `ended`. All but Ctrl-C also cause a `DataWarning`.
 
     Examples
     --------
@@ -219,7 +218,7 @@ def simulate(
     if method is None:
         method = "lsoda" if any(rate.value > STIFF for rate in rates) else "dop853"
     unstable = method in INTEGRATORS and warn_if_unstable(rates, method, dt, stacklevel=2)
-    fine_rows = 1 if watched or limits == "error" else every  # both are checked after every dt
+    fine_rows = 1 if watched or limits == "error" else every  # to check at every dt
     steps = Steps(arm, method, values, dt, count, fine_rows)
     held = HeldArguments(values_of, dt, count)
     if python is None and method in INTEGRATORS:
@@ -253,7 +252,6 @@ def simulate(
 
 
 def _step_count(duration: float, dt: float) -> int:
-    """The number of dt in a duration."""
     count = duration / dt
     if not np.isfinite(count):
         raise DataError(f"dt is {dt:g} s and duration {duration:g} s: expected a longer dt")
@@ -269,7 +267,7 @@ def _step_count(duration: float, dt: float) -> int:
 def _record(
     robot: Robot, run: Trajectory, record: Sequence[str | Function], held: HeldArguments
 ) -> dict[str, Array]:
-    """Evaluate the quantities and functions to record, at all rows, by name."""
+    """Evaluate the quantities and functions of `record` at all rows; return arrays by name."""
     state = {name: getattr(run, name) for name in RECORDED}
     recorded: dict[str, Array] = {}
     for what in record:
@@ -290,7 +288,7 @@ def _record(
 
 
 def _fixed_steps(steps: Steps, q0: Array, qd0: Array) -> tuple[Array, Array, Array, str]:
-    """Rows of t, q and qd by steps of fixed length, and why they ended early, if they did."""
+    """Return rows of t, q and qd by fixed steps, and the reason for an early end, or ""."""
     begun = time.monotonic()
     result = run(steps, q0[None], qd0[None], keep=True)
     t = np.concatenate([[0.0], result.t])
@@ -300,7 +298,7 @@ def _fixed_steps(steps: Steps, q0: Array, qd0: Array) -> tuple[Array, Array, Arr
     if not good.all():
         k = int(np.argmin(good))
         ended = _divergence(steps.arm.robot, t[k], q[k], qd[k])
-        rows = max(k, 1)  # the start is kept, however fast it is
+        rows = max(k, 1)  # always keep the initial row
         hint = "a smaller dt or another method may help"
         return t[:rows], q[:rows], qd[:rows], f"{ended}; {hint}"
     is_whole = t[-1] > (steps.count - 0.5) * steps.dt
@@ -310,7 +308,7 @@ def _fixed_steps(steps: Steps, q0: Array, qd0: Array) -> tuple[Array, Array, Arr
 def _row_by_row(
     steps: Steps, python: PythonTorque | None, x0: Array, adaptive: Adaptive
 ) -> tuple[Array, Array, Array, str]:
-    """Rows of t, q and qd by an adaptive integrator, or under torques of a Python function."""
+    """Do the same as `_fixed_steps` for adaptive integrators or a Python torque function."""
     states: list[Array] = []
     begun, n, ended = time.monotonic(), len(x0) // 2, ""
     if python is None or steps.method in ADAPTIVE:
@@ -342,7 +340,7 @@ def _row_by_row(
 
 
 def _held_torque_rows(steps: Steps, python: PythonTorque, x: Array) -> Iterator[Array]:
-    """Yield the states at every dt by fixed steps, during which torques are held."""
+    """Yield the state at every dt, by fixed steps that hold the latest torques in `python`."""
     yield x
     for _ in range(steps.count):
         q, qd = np.split(x, 2)
@@ -355,12 +353,10 @@ def _held_torque_rows(steps: Steps, python: PythonTorque, x: Array) -> Iterator[
 def _adaptive_rows(
     steps: Steps, python: PythonTorque | None, x0: Array, adaptive: Adaptive
 ) -> Iterator[Array]:
-    """Yield the states at every dt by one of SciPy's integrators."""
     arm, dt, method = steps.arm, steps.dt, steps.method
     acceleration, n = acceleration_kernel(arm), len(x0) // 2
 
     def inputs_at(t: float, q: Array, qd: Array) -> list[Array]:
-        """The inputs at a time; of an input with rows, the row that is held at this time."""
         if python is not None:
             return [python.at(arm.robot, t, q, qd)]
         k = min(int(t / dt + 1e-9), steps.count - 1)
@@ -391,9 +387,9 @@ def _adaptive_rows(
     if any(x.rate == "step" for x in arm.inputs):
         options["max_step"] = dt
     yield x0
-    from scipy import integrate  # takes as long to import as all of armlet
+    from scipy import integrate  # slow to import
 
-    if not np.isfinite(start := derivative(0.0, x0)).all():  # no shorter step would help
+    if not np.isfinite(start := derivative(0.0, x0)).all():  # shorter steps would not help
         raise FloatingPointError(_divergence(arm.robot, 0.0, *np.split(start, 2)))
     solver = getattr(integrate, ADAPTIVE[method])(derivative, 0.0, x0, steps.count * dt, **options)
     k = 1
@@ -414,7 +410,6 @@ def _adaptive_rows(
 
 
 def _divergence(robot: RobotModel, t: float, q: Array, qd: Array) -> str:
-    """The message about a joint whose motion is not finite, or that is too fast."""
     is_finite = np.isfinite(q) & np.isfinite(qd)
     if not is_finite.all():
         joint = robot.coordinates[int(np.argmin(is_finite))].name
@@ -442,12 +437,12 @@ def _interrupted(t: float, begun: float) -> str:
 def _trajectory(
     robot: Robot, steps: Steps, python: PythonTorque | None, rows: Sequence[Array], ended: str
 ) -> Trajectory:
-    """The trajectory of rows of t, q and qd, with its torques, accelerations and energies."""
+    """Build a trajectory from rows of t, q and qd: add torques, accelerations and energies."""
     (t, q, qd), arm = rows, steps.arm
     if python is not None:
         tau = held_rows(np.array(python.rows), qd.shape[1:], t, steps.dt, len(python.rows))
         is_at_row = np.isclose(t[-1], step_at(t[-1:], steps.dt) * steps.dt, rtol=1e-12)
-        if steps.method in ADAPTIVE and not is_at_row:  # an event between two dt
+        if steps.method in ADAPTIVE and not is_at_row:  # an event between two multiples of dt
             tau[-1] = python.at(robot, t[-1], q[-1], qd[-1])
         u = {"tau": tau}
     else:
@@ -474,7 +469,6 @@ def _trajectory(
 
 
 def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
-    """Raise `MotionError` if a joint is beyond its limits."""
     low = np.array([joint.limits.lower for joint in robot.coordinates])
     high = np.array([joint.limits.upper for joint in robot.coordinates])
     beyond = (run.q < low) | (run.q > high)
@@ -488,7 +482,7 @@ def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
 
 
 def _check_energy(robot: Robot, run: Trajectory, has_friction: bool) -> None:
-    """Warn if a motion without torques gains energy, since the steps are too long."""
+    """Warn if a simulation without torques gains energy, which means that steps are too long."""
     is_driven = has_friction and any(drive.offset for drive in robot.drives)
     if is_driven or len(run) < 2:
         return

@@ -1,7 +1,7 @@
-"""One step as a user function, the loop around it, and its run in machine code.
+"""Trace steps of an integrator, compile them as a loop, and run the loop.
 
-A step is a function of q, qd, t, the length dt and the inputs of an arm, built from an integrator
-and the arm's forces. Only `Loop(step)` is compiled, once for a robot.
+A step is a function of q, qd, t, the step length dt and the inputs of an `Arm`. The step is not
+compiled alone, but only in a `Loop`, once for each robot, integrator, cost and set of forces.
 """
 
 from __future__ import annotations
@@ -35,12 +35,14 @@ from armlet.simulation.integrators import INTEGRATORS, STAGE_MEMORY, first_stage
 
 Array = NDArray[np.float64]
 STATE = ("t", "q", "qd")
+FASTEST = 1e5
+"""The joint velocity in rad/s or m/s above which a simulation is divergent."""
 STARTER = "rk4"
-"""The integrator of the first steps, for integrators that remember past steps."""
+"""The integrator that takes the first steps for integrators with memory of past steps."""
 
 
 class Rollouts(NamedTuple):
-    """The results of roll-outs; row k of q and qd is at time t[k]."""
+    """The result of `armlet.rollout`; row k of q and qd is at time t[k]."""
 
     t: Array
     """The times of the rows, (rows,)."""
@@ -49,35 +51,38 @@ class Rollouts(NamedTuple):
     qd: Array
     """Velocities, (rows, N, n)."""
     cost: Array | None = None
-    """The sums of the cost function, (N,), if there is one."""
+    """The sum of `reduce` over all steps, (N,), if there is a `reduce`."""
     gradient: Mapping[str, Array] | None = None
-    """The derivatives of the sum of all costs by the values that `wrt` names, in their shapes."""
+    """The derivatives of the sum of all costs by the values named in `wrt`, in their shapes."""
     tangents: Rollouts | None = None
     """The derivatives of q, qd and cost along the tangents in `wrt`."""
 
     @property
     def finite(self) -> NDArray[np.bool_]:
-        """Whether each roll-out and its cost stay finite, (N,), as in `runs.q[:, runs.finite]`.
+        """Whether each roll-out ends finite and slower than `FASTEST`: `runs.q[:, runs.finite]`."""
+        slow: NDArray[np.bool_] = (np.abs(self.qd[-1]) <= FASTEST).all(1)
+        return slow & is_finite(self)
 
-        It is read from the last row, since a state that is not finite stays so.
-        """
-        q, qd = self.q[-1], self.qd[-1]
-        is_finite: NDArray[np.bool_] = np.isfinite(q).all(1) & np.isfinite(qd).all(1)
-        return is_finite if self.cost is None else is_finite & np.isfinite(self.cost)
+
+def is_finite(runs: Rollouts) -> NDArray[np.bool_]:
+    """Return whether the last row and the cost of each roll-out are finite, (N,)."""
+    ends = [runs.q[-1].T, runs.qd[-1].T, *([] if runs.cost is None else [runs.cost])]
+    finite: NDArray[np.bool_] = np.isfinite(np.vstack(ends)).all(0)
+    return finite
 
 
 # ------------------------------------------------------------------ arguments of a call
 
 
 def check_steps(dt: float, steps: int, every: int = 1) -> None:
-    """Check that dt is above zero, and that `steps` and `every` are at least 1."""
+    """Raise unless `dt` is positive and `steps` and `every` are integers of at least 1."""
     validation.number(dt, "dt", "a length of time in s", above=0)
     validation.integer(steps, "steps", low=1)
     validation.integer(every, "every", low=1)
 
 
 def check_result(name: str, function: Function | None, shape: Shape) -> None:
-    """Check that `function`, if any, is an `armlet.function` that returns one array of `shape`."""
+    """Raise unless `function` is None or an `armlet.function` that returns an array of `shape`."""
     if function is None:
         return
     validation.instance(function, name, Function, "a function under armlet.function")
@@ -88,7 +93,7 @@ def check_result(name: str, function: Function | None, shape: Shape) -> None:
 
 
 def arguments_by_name(arguments: Mapping[str, ArrayLike] | None) -> Mapping[str, ArrayLike]:
-    """Check the dictionary `arguments`, and return it; an empty one if it is None."""
+    """Return `arguments` after a type check, with an empty dictionary in place of None."""
     if arguments is not None and not isinstance(arguments, Mapping):
         raise DataError(f"arguments is {quote(arguments)}: expected a dictionary")
     return arguments or {}
@@ -104,12 +109,12 @@ def make_arm(
     arguments: Mapping[str, ArrayLike] | None = None,
     other_arguments: Collection[str] = (),
 ) -> tuple[Arm, list[Array]]:
-    """The arm with the forces of a simulation or of roll-outs, and the values of its inputs.
+    """Return the arm with the forces on it, and the values of the arm's inputs.
 
-    The inputs are `tau` if `torque` is an array, the `inertia`, and the arguments of the user
-    functions. The rate of an input follows from the shape of its value: `runs` is the number of
-    roll-outs, or None for one simulation, whose arrays have no axis of runs. `other_arguments` are
-    the names of arguments of events and recorded functions.
+    The inputs are `tau` if `torque` is an array, `inertia` if the plant has one, and the arguments
+    of `torque` and `reduce`. The shape of a value determines the rate of the input. `runs` is the
+    number of roll-outs, or None for a simulation, whose arrays have no axis for runs.
+    `other_arguments` are names of arguments that only events and recorded functions take.
     """
     robot = plant.robot
     if callable(torque) and not isinstance(torque, Function):
@@ -152,7 +157,7 @@ def make_arm(
 def argument_shapes(
     function: Function | None, state: Collection[str], arguments: Mapping[str, ArrayLike]
 ) -> dict[str, Shape]:
-    """The shapes of a function's arguments outside `state`; each must be in `arguments`."""
+    """Return shapes of a function's arguments outside `state`; raise if `arguments` lacks any."""
     if function is None:
         return {}
     shapes = {x.name: x.shape for x in function.inputs.values() if x.name not in state}
@@ -166,7 +171,7 @@ def argument_shapes(
 
 
 def input_rate(name: str, array_shape: Shape, shape: Shape, runs: int | None, steps: int) -> str:
-    """The rate of an input, which follows from the shape of its array."""
+    """Return the rate of an input of shape `shape` whose value has shape `array_shape`."""
     axes: dict[str, Shape] = {"once": (), "step": (steps,)}
     if runs is not None:
         axes |= {"run": (runs,), "state": (steps, runs)}
@@ -185,12 +190,12 @@ def input_rate(name: str, array_shape: Shape, shape: Shape, runs: int | None, st
 
 
 def has_rows(x: Input) -> bool:
-    """Whether the value of an input has a row for each step."""
+    """Return whether the value of an input has one row per step."""
     return x.rate in ("step", "state")
 
 
 def first_inputs(arm: Arm, values: Sequence[Array]) -> dict[str, Array]:
-    """The inputs at the first step of the first run, by name."""
+    """Return the inputs in the first step of the first run, by name."""
     first = {}
     for x, value in zip(arm.inputs, values, strict=True):
         at_start = value[0] if has_rows(x) else value
@@ -202,7 +207,7 @@ def first_inputs(arm: Arm, values: Sequence[Array]) -> dict[str, Array]:
 
 
 def step_loop(arm: Arm, method: str, reduce: Function | None = None, staged: bool = False) -> Loop:
-    """The loop around a step: it carries q, qd, the time, the cost and the integrator's memory."""
+    """Trace a step, or a stage if `staged`, as the body of a loop that records q and qd."""
     integrator, robot = INTEGRATORS[method], arm.robot
     memory = STAGE_MEMORY if staged else integrator.memory
     carried = state_inputs(robot)
@@ -235,7 +240,6 @@ def step_loop(arm: Arm, method: str, reduce: Function | None = None, staged: boo
 
 
 def _trace(function: Any, inputs: Sequence[Input]) -> Program:
-    """Trace a function to a program, in which each quantity is its cheapest program."""
 
     def body(_graph: Any, *arrays: Any) -> Any:
         pairs = zip(inputs, arrays, strict=True)
@@ -245,7 +249,7 @@ def _trace(function: Any, inputs: Sequence[Input]) -> Program:
 
 
 def acceleration_kernel(arm: Arm) -> Kernel:
-    """The kernel that computes accelerations from q, qd, t and all inputs of an arm."""
+    """Compile the accelerations as a function of q, qd, t and all inputs of an arm."""
 
     def acceleration(q: Any, qd: Any, t: Any, **u: Any) -> Any:
         return arm.acceleration(t, q, qd, u)
@@ -259,7 +263,7 @@ def acceleration_kernel(arm: Arm) -> Kernel:
 def loop_kernel(
     arm: Arm, method: str, reduce: Function | None = None, staged: bool = False
 ) -> LoopKernel:
-    """The loop of `step_loop` as machine code, compiled once for a robot."""
+    """Compile the loop of `step_loop`, or return it from the robot's cache."""
 
     def compile_loop() -> LoopKernel:
         with status(f"tracing steps of {method}"):
@@ -273,16 +277,16 @@ def loop_kernel(
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps of fixed length: the arm, the integrator, the number and the length of the steps."""
+    """The settings of a run by steps of fixed length: arm, integrator, inputs and steps."""
 
     arm: Arm
     method: str
     values: Sequence[Array]
-    """The values of the inputs of the arm."""
+    """The values of the arm's inputs, in the order of `arm.inputs`."""
     dt: float
     count: int
     every: int = 1
-    """The number of steps per row."""
+    """The number of steps per recorded row."""
     reduce: Function | None = None
     threads: int = 1
 
@@ -294,7 +298,7 @@ class Steps:
         return times
 
     def values_between(self, begin: int, end: int) -> list[Array]:
-        """The values of the inputs from step `begin` to step `end`."""
+        """Return the values of the inputs for the steps `begin` to `end` - 1."""
         return [
             value[begin:end] if has_rows(x) else value
             for x, value in zip(self.arm.inputs, self.values, strict=True)
@@ -302,12 +306,12 @@ class Steps:
 
 
 def start_state(steps: Steps, q0: Array, qd0: Array) -> list[Array]:
-    """The values that the loop carries, at time 0, without the integrator's memory."""
+    """Return the initial values that the loop carries, apart from the integrator's memory."""
     return [q0, qd0, *[np.zeros(len(q0))] * (1 if steps.reduce is None else 2)]
 
 
 def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
-    """Run the loop; with `keep`, Ctrl-C ends it, and the rows so far are returned."""
+    """Run the steps; with `keep`, return the rows so far on Ctrl-C instead of raising."""
     integrator, runs, every = INTEGRATORS[steps.method], len(q0), steps.every
     state, first = start_state(steps, q0, qd0), 0
     started: list[list[Array]] = []
@@ -317,7 +321,7 @@ def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
             return run(replace(steps, method=STARTER), q0, qd0, keep)
         started, memory = _first_steps(steps, state, first)
         state = [*started[-1], memory]
-    # a cost is summed over whole steps, not stages
+    # costs are sums over whole steps, so such steps are not split into stages
     staged = integrator.rows is not None and steps.reduce is None
     kernel = loop_kernel(steps.arm, steps.method, steps.reduce, staged)
     if staged:
@@ -344,9 +348,9 @@ def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
 
 
 def _first_steps(steps: Steps, state: list[Array], count: int) -> tuple[list[list[Array]], Array]:
-    """The carried values after each of the first `count` steps by `rk4`, and past derivatives.
+    """Take `count` steps of `STARTER`; return the carried values after each step, and the memory.
 
-    The derivatives are velocities and accelerations at the starts of the steps, latest first.
+    The memory has velocities and accelerations at the starts of these steps, latest first.
     """
     kernel = loop_kernel(steps.arm, STARTER, steps.reduce)
     acceleration = acceleration_kernel(steps.arm)

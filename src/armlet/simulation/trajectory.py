@@ -1,4 +1,4 @@
-"""`Trajectory`: what `armlet.simulate` returns, with its files and its plot."""
+"""`Trajectory`: the result of `armlet.simulate`, with saving and plotting."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -27,13 +27,13 @@ from armlet.plotting import (
 
 Array = NDArray[np.float64]
 JOINTWISE = {"q": "rad, m", "qd": "rad/s, m/s", "qdd": "rad/s², m/s²", "tau": "Nm, N"}
-"""The arrays with a column for every joint, and their units."""
+"""Units of the arrays that have one column per joint."""
 ENERGIES = ("kinetic", "potential")
 ARRAYS = ("t", *JOINTWISE, *ENERGIES)
 
 
 class Occurrence(NamedTuple):
-    """An event that happened: its name, its time, and the state of the arm."""
+    """An event that occurred in a simulation: its name, time, positions and velocities."""
 
     name: str
     t: float
@@ -43,10 +43,10 @@ class Occurrence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trajectory(Plottable):
-    """A trajectory of an arm, one row per time."""
+    """Trajectory of an arm, with one row per time."""
 
     t: Array
-    """Times in s, rising, (k,)."""
+    """Increasing times in s, (k,)."""
     q: Array
     """Positions, (k, n)."""
     qd: Array
@@ -54,7 +54,7 @@ class Trajectory(Plottable):
     qdd: Array
     """Accelerations, (k, n)."""
     tau: Array
-    """The torques that were applied, without passive forces and stops, (k, n)."""
+    """Applied torques, without passive forces and stops, (k, n)."""
     kinetic: Array
     """Kinetic energies in J, (k,)."""
     potential: Array
@@ -62,19 +62,19 @@ class Trajectory(Plottable):
     joints: tuple[str, ...]
     """The names of the joints."""
     ended: str = ""
-    """Why the simulation ended early; empty if it did not."""
+    """The reason for an early end of the simulation, or an empty string."""
     notes: tuple[str, ...] = ()
-    """Remarks on the simulation, such as a slow torque function."""
+    """Remarks on the simulation, such as advice about a slow torque function."""
     events: tuple[Occurrence, ...] = ()
-    """The events, in the order of time."""
+    """The events that occurred, sorted by time."""
     recorded: Mapping[str, Array] = field(default_factory=dict)
-    """The arrays of `record=`, by name, one row per time."""
+    """The arrays recorded by `record=`, by name, with one row per time."""
 
     def __len__(self) -> int:
         return len(self.t)
 
     def __getitem__(self, rows: slice) -> "Trajectory":
-        """The trajectory with the rows of a slice, such as run[10:20]."""
+        """Return the trajectory of a slice of rows, such as run[10:20]."""
         if not isinstance(rows, slice):
             raise TypeError(f"a trajectory is cut by a slice, such as run[10:20], not by {rows!r}")
         return self._with_arrays({name: array[rows] for name, array in self._arrays().items()})
@@ -83,20 +83,18 @@ class Trajectory(Plottable):
         return {**{name: getattr(self, name) for name in ARRAYS}, **self.recorded}
 
     def _with_arrays(self, arrays: Mapping[str, Array]) -> "Trajectory":
-        """The trajectory with other arrays."""
         own: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
         return replace(self, **own, recorded={name: arrays[name] for name in self.recorded})
 
     @property
     def energy(self) -> Array:
-        """Kinetic and potential energy together, (k,)."""
+        """The sum of kinetic and potential energy in J, (k,)."""
         return self.kinetic + self.potential
 
     def at(self, times: ArrayLike) -> "Trajectory":
-        """The trajectory interpolated at `times`, which must lie between its first and last row.
+        """Interpolate the trajectory at `times` between the first and the last row.
 
-        Positions and velocities are interpolated by cubics with the values and derivatives of both
-        neighbouring rows, all other arrays linearly.
+        Cubic Hermite polynomials interpolate positions and velocities; other arrays are linear.
         """
         t = np.atleast_1d(np.asarray(times, dtype=float))
         if not len(self) or not np.all((t >= self.t[0]) & (t <= self.t[-1])):
@@ -111,21 +109,21 @@ class Trajectory(Plottable):
     # ---------------------------------------------------------------- files
 
     def to_npz(self, path: str | Path) -> None:
-        """Write the trajectory as a NumPy archive."""
+        """Write the trajectory to a NumPy archive."""
         tables.write_npz(path, self._arrays(), self._metadata())
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the arrays as CSV with a header line; events and notes are left out."""
+        """Write the arrays to a CSV file with a header line, without events, notes and `ended`."""
         tables.write_csv(path, self.columns())
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write the trajectory as a Parquet file; needs pyarrow."""
+        """Write the trajectory to a Parquet file; this needs pyarrow."""
         tables.write_parquet(path, self.columns(), self._metadata())
 
     def columns(self) -> dict[str, Array]:
-        """All numbers as columns by name: `t`, `q.joint1`, …, `kinetic`, `potential`.
+        """Return all numbers as columns by name: `t`, `q.joint1`, …, `kinetic`, `potential`.
 
-        The entries of recorded arrays are columns such as `name[0,3]`.
+        Each entry of a recorded array has a column, such as `name[0,3]`.
         """
         columns: dict[str, Array] = {}
         for name, array in self._arrays().items():
@@ -145,14 +143,14 @@ class Trajectory(Plottable):
 
     @staticmethod
     def read(path: str | Path) -> "Trajectory":
-        """Read a trajectory from a file that `to_npz`, `to_csv` or `to_parquet` has written."""
+        """Read a trajectory from a file written by `to_npz`, `to_csv` or `to_parquet`."""
         file = expand_user(path)
         table = tables.read(file, (".npz", ".csv", ".parquet"))
         arrays, metadata = table.arrays, table.metadata
         if table.repeats:
             double = quote(next(iter(table.repeats.values())))
             raise DataError(f"{file.name} has the column {double} more than once")
-        if not table.is_ended:  # `to_csv` ends every line: this one is cut off
+        if not table.is_ended:  # `to_csv` ends every line, so the last line was cut off
             arrays = {name: column[:-1] for name, column in arrays.items()}
         if table.warnings or not table.is_ended:
             warnings.warn(
@@ -191,7 +189,7 @@ class Trajectory(Plottable):
     # ---------------------------------------------------------------- figures
 
     def plot(self, theme: Theme = "light") -> Figure:
-        """A Plotly figure of positions, velocities, torques if there are any, and energy."""
+        """Return a Plotly figure of positions, velocities, non-zero torques and energies."""
         shown = {"q": "position", "qd": "velocity"} | ({"tau": "torque"} if self.tau.any() else {})
         last = len(shown) + 1
         titles = [f"{title} ({JOINTWISE[name]})" for name, title in shown.items()]
@@ -236,7 +234,7 @@ class Trajectory(Plottable):
 
 
 def _stack_columns(columns: Mapping[str, Array], joints: Sequence[str]) -> dict[str, Array]:
-    """The arrays of a trajectory, by name, from columns as `Trajectory.columns` names them."""
+    """Return the arrays of a trajectory by name, from the columns of `Trajectory.columns`."""
     arrays: dict[str, Array] = {}
     entries: dict[str, dict[tuple[int, ...], Array]] = {}
     for name in JOINTWISE:
@@ -257,7 +255,7 @@ def _stack_columns(columns: Mapping[str, Array], joints: Sequence[str]) -> dict[
 
 
 def decimate(run: Trajectory, count: int) -> Trajectory:
-    """The first of every `count` rows, and the last row."""
+    """Return the first of every `count` rows of a trajectory, and the last row."""
     if count == 1:
         return run
     rows = np.arange(len(run)) % count == 0
@@ -271,7 +269,6 @@ def _linear(t: Array, x: Array, at: Array) -> Array:
 
 
 def _cubic(t: Array, x: Array, xd: Array, at: Array) -> Array:
-    """Hermite's cubics through rows with values x and derivatives xd."""
     k = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
     h = (t[k + 1] - t[k])[:, None]
     s = (at - t[k])[:, None] / h

@@ -64,26 +64,27 @@ def view(
     ----------
     robot : Robot
     trajectory : Trajectory, optional
-        A run to play. The torques shown are the inverse dynamics along the run.
+        The trajectory to play. The torques shown are the inverse dynamics along the trajectory.
     ghost : Robot, optional
         Another robot with the same joints, such as the robot before an identification. The ghost
         is drawn translucent in the same posture; marks on the torque bars show its torques.
     q : array_like of shape (n,), optional
-        The posture to start from; by default zero for each joint, or the middle of the joint's
-        limits if these exclude zero.
+        The initial posture. By default, each joint is at zero, or at the middle of joint limits
+        that exclude zero.
     folders : sequence of str or Path
-        Further folders of meshes, besides the folder of the robot's file and its ROS package.
+        Folders of meshes, in addition to the folder of the robot's file and its ROS package.
     html : str or Path, optional
-        Write one page to this file instead; the page plays the run without a server or a network.
+        Write a page to this file instead; the page plays the run without a server or a network.
     host, port : str, int
-        The address on which the server listens; by default only this machine can reach it. If the
-        port is taken, the next free port is used. The server answers the viewer's own page only,
-        not other pages in the same browser.
+        The address on which the server listens, by default for this machine only. If the port is
+        taken, the next free port is used. The server answers the viewer's own page only, not
+        other pages in the same browser.
 
     Returns
     -------
     Viewer or None
-        `viewer.url` is the address of the page; `viewer.wait()` returns when the viewer is closed.
+        The viewer, or None with `html`. Its `url` is the address of the page, and its method
+        `wait` returns when the viewer is closed.
 
     Examples
     --------
@@ -104,7 +105,7 @@ def view(
 def _start(
     robot: Robot, trajectory: Trajectory | None, ghost: Robot | None, q: ArrayLike | None
 ) -> NDArray[np.float64]:
-    """Return the posture to start from, after checking that the arguments fit together."""
+    """Check that the arguments fit together; return the initial posture."""
     if not isinstance(robot, Robot):
         raise ModelError(f"view was given {quote(robot)}: expected a robot, from armlet.load")
     if ghost is not None and ghost._joint_letters != robot._joint_letters:
@@ -126,6 +127,6 @@ def _start(
 
 
 def start_posture(robot: Robot) -> NDArray[np.float64]:
-    """The default posture: zero for each joint, or the middle of limits that exclude zero."""
+    """Return the default posture: for each joint zero, or the middle of limits excluding zero."""
     ranges = (joint_range(robot, joint) for joint in robot.coordinates)
     return np.array([0.0 if low <= 0 <= high else (low + high) / 2 for low, high in ranges])

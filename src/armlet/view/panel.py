@@ -1,4 +1,4 @@
-"""Torques and energies of a robot with a payload, and the panel that shows them."""
+"""Compute torques and energies of a robot with a payload, and show them in an HTML panel."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from armlet.robot import RobotModel
 from armlet.view.scene import ALARM, joint_range
 
 FORMULATIONS = {"inverse_dynamics": "newton_euler", "energy": "velocities"}
-"""Formulations to use: a search for the cheapest takes longer than all calls of a session."""
+"""Fixed formulations, since a search for the cheapest would take longer than all calls."""
 POSTURES = 256
-"""The number of random postures among which the largest gravity torques are found."""
+"""Number of random postures from which the largest static torques are taken."""
 Array = NDArray[np.float64]
 UNITS = {"R": "Nm", "P": "N"}
 ROW = """<div style="display:flex;align-items:center;margin:3px 0" title="{title}">
@@ -42,7 +42,7 @@ class Numbers(NamedTuple):
 
 
 class LiveDynamics:
-    """Inverse dynamics and energy with a payload that may change, in one compiled program."""
+    """Compiled inverse dynamics and energy of a robot whose payload may change."""
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
@@ -52,22 +52,21 @@ class LiveDynamics:
         )
 
     def carry(self, mass: float, offset: ArrayLike) -> None:
-        """Set the payload of later evaluations, with its `offset` in the tool's frame."""
+        """Set the payload for later calls; `offset` is its centre of mass in the tool's frame."""
         self.phi = self.robot.with_payload(mass, offset).phi if mass else self.robot.phi
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None
     ) -> Numbers:
-        """Torques and energies of states; velocities and accelerations are zero by default."""
+        """Return torques and energies; velocities and accelerations are zero by default."""
         q = np.asarray(q, float)
         qd, qdd = (np.zeros_like(q) if x is None else x for x in (qd, qdd))
         return Numbers(*self._kernel(q, qd, qdd, self.phi))
 
     def scale(self) -> Array:
-        """The torque of each joint at which its bar is full.
+        """Return for each joint the torque at which the bar is full.
 
-        This is the joint's torque limit or, without a limit, the largest gravity torque in random
-        postures.
+        This is the torque limit or, without a limit, the largest static torque in random postures.
         """
         joints = self.robot.coordinates
         lower, upper = np.array([joint_range(self.robot, joint) for joint in joints]).T
@@ -81,20 +80,20 @@ class LiveDynamics:
 
 
 class Bar(NamedTuple):
-    """The bar of a torque: its place and width in percent, its colour, and its text."""
+    """A torque bar: left end and width in percent of the row, colour and text."""
 
     left: float
     width: float
     colour: str
     text: str
     mark: float | None = None
-    """The place of the mark for the ghost's torque, in percent."""
+    """Position of the mark for the ghost's torque, in percent."""
 
 
 def bars(
     robot: RobotModel, tau: NDArray[Any], scale: NDArray[Any], other: NDArray[Any] | None = None
 ) -> list[Bar]:
-    """One bar per joint, from the middle to the left or the right, full at torque `scale`."""
+    """Return a bar per joint, drawn from the middle and full at `scale`; mark `other` torques."""
     drawn = []
     for i, joint in enumerate(robot.coordinates):
         share = float(np.clip(tau[i] / scale[i], -1, 1))
@@ -108,14 +107,14 @@ def bars(
 
 
 def energies(numbers: Numbers) -> str:
-    """The kinetic and the potential energy and their sum, as text."""
+    """Format the kinetic energy, the potential energy and their sum as text."""
     kinetic, potential = float(numbers.kinetic), float(numbers.potential)
     both = {"kinetic": kinetic, "potential": potential, "sum": kinetic + potential}
     return ", ".join(f"{name} {value:.2f} J" for name, value in both.items())
 
 
 def panel(robot: RobotModel, title: str, drawn: list[Bar], below: str) -> str:
-    """The HTML of a title, the bars `drawn`, and a line of text `below`."""
+    """Return the HTML of a title, the bars `drawn`, and a line of text `below`."""
     wide = min(38, max(18, 2.2 * max(len(joint.name) for joint in robot.coordinates)))
     rows = [
         ROW.format(

@@ -1,4 +1,4 @@
-"""The scene of a robot as data: shapes fixed on bodies, and the poses of the bodies."""
+"""Scene of a robot: shapes that are fixed to bodies, and poses of the bodies."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from armlet.robot import BASE, IDENTITY_POSE, Joint, Pose, RobotModel
 from armlet.robot.displacement import Displacement
 
 ALARM = "#b00020"
-"""The colour of torques beyond their limit, and of bodies with impossible inertia."""
+"""Colour of torques beyond their limit, and of bodies with impossible inertia."""
 DENSITY = 2700.0
-"""The density of a payload, which is drawn as a ball, in kg/m³ (aluminium)."""
+"""Density in kg/m³ (aluminium) of the ball that is drawn for a payload."""
 RADIUS = 0.03
-"""The radius of a link, relative to the reach of the arm."""
+"""Radius of a drawn link, relative to the reach of the arm."""
 NEUTRAL = "#d5dae1"
-"""The colour of links; joints have the colours of the plots."""
+"""Colour of links; joints are drawn in `COLOURS`."""
 AROUND = 32
-"""The number of corners of a polygon that is drawn as a circle."""
+"""Number of corners of a polygon that approximates a circle."""
 SHARP = 0.5
-"""Faces that meet at a larger angle (rad) are shaded with a sharp edge."""
+"""Angle in rad between two faces beyond which their common edge is shaded as sharp."""
 ENDINGS = (".stl", ".obj", ".ply", ".glb", ".dae")
 SCHEMES = ("package", "model", "file")
 Array = NDArray[np.float64]
 
 
 class Shape(NamedTuple):
-    """A trimesh mesh fixed on a body, in the canonical frame of the body."""
+    """A trimesh mesh fixed to a body, in the canonical frame of the body."""
 
     body: int
     mesh: Any
@@ -48,27 +48,27 @@ class Shape(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """The shapes and frames of a robot, in canonical frames of its bodies; the base is body -1."""
+    """Shapes and frames of a robot, in the canonical frames of its bodies; body -1 is the base."""
 
     shapes: tuple[Shape, ...]
-    """The links and joints: shapes of the robot's file, or capsules and cylinders."""
+    """Links and joints: shapes of the robot's file, or capsules and cylinders."""
     com: tuple[Shape, ...]
     """A ball at the centre of mass of each body that has mass."""
     inertia: tuple[Shape, ...]
     """Ellipsoids of uniform density with the mass and inertia of the bodies."""
     frames: Mapping[str, tuple[int, Pose]]
-    """The body and pose of the canonical frame of each joint, and of the tool's frame."""
+    """Joint or tool name -> body, and pose on the body, of the joint's or tool's frame."""
     reach: float
-    """The length of the longest path from the base to a joint or frame, in m."""
+    """Length of the longest path from the base to a joint or frame, in m."""
     up: Array
-    """The unit vector against gravity, in base axes."""
+    """Unit vector against gravity, in base axes."""
 
 
 def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int] = ()) -> Scene:
-    """The scene of a robot; `drawn` and `missing` are the results of `file_shapes`.
+    """Build the scene of a robot from the results `drawn` and `missing` of `file_shapes`.
 
-    The bodies in `missing` without any shape in `drawn` are drawn as capsules between joints.
-    If `drawn` is empty, all bodies are drawn in this way.
+    Bodies in `missing` that have no shape in `drawn` become capsules between joints. If `drawn` is
+    empty, all bodies become capsules.
     """
     robot._require_values("a view")
     length = reach(robot)
@@ -85,7 +85,7 @@ def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int]
 
 
 def body_poses(robot: RobotModel, q: ArrayLike) -> list[Pose]:
-    """The pose of each body's canonical frame in the file's base; the last pose is the base's."""
+    """Return the poses of the bodies, then of the base, in the base of the robot's file."""
     base = robot.frames[robot.base_link].pose.inverse()
     poses = [IDENTITY_POSE] * robot.nb + [base]
     for i, X in enumerate(robot.displacements(robot.joint_positions(np.asarray(q, float)))):
@@ -98,7 +98,7 @@ def _pose(X: Displacement) -> Pose:
 
 
 def reach(robot: RobotModel) -> float:
-    """The longest path from the base to a joint or frame, with prismatic joints extended."""
+    """Length of the longest path from base to joint or frame, with prismatic joints extended."""
     along = [0.0] * robot.nb + [float(np.linalg.norm(robot.frames[robot.base_link].pose.r))]
     for i, p in robot.base_to_tips():
         row = robot.dh[i]
@@ -115,10 +115,10 @@ def reach(robot: RobotModel) -> float:
 
 
 def links(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
-    """Lines of body `i` from its own joint to the joints that it carries, and to the tool.
+    """Return the lines (start, end) that run from the joint of body `i` to child joints and tool.
 
     The lines follow the DH parameters: along the common normal of two axes, then along the next
-    axis. The lines of the base begin at the origin of the file.
+    axis. The lines of the base start at the origin of the robot's file.
     """
     start = np.zeros(3) if i != BASE else np.asarray(robot.frames[robot.base_link].pose.r, float)
     lines = []
@@ -135,7 +135,7 @@ def links(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
 
 
 def rails(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
-    """The lines along which prismatic joints on body `i` move, between their limits."""
+    """Return the lines (start, end) between the limits of prismatic joints on body `i`."""
     lines = []
     for j, p in robot.base_to_tips():
         if p == i and robot.joints[j].letter == "P":
@@ -147,7 +147,7 @@ def rails(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
 
 
 def joint_range(robot: RobotModel, joint: Joint) -> tuple[float, float]:
-    """The limits of a joint; by default half a turn, or the reach of the arm, to either side."""
+    """Return the limits of a joint; missing limits are ±π or, if not revolute, ± the reach."""
     free = math.pi if joint.letter == "R" else reach(robot)
     lower, upper = (float(x) for x in joint.limits[:2])
     lower = lower if math.isfinite(lower) else min(-free, upper)
@@ -155,13 +155,13 @@ def joint_range(robot: RobotModel, joint: Joint) -> tuple[float, float]:
 
 
 def _origin(robot: RobotModel, j: int) -> Array:
-    """The origin of joint `j` at position zero, in the frame of its parent body."""
+    """Origin of joint `j` at position zero, in the frame of its parent body."""
     foot = _pose(robot._mounts[j])
     return np.asarray(foot.r + float(robot.dh[j].d) * foot.R[:, 2])
 
 
 def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
-    """Body `i` as capsules along its lines, and its joint as a cylinder or a box."""
+    """Draw body `i` as capsules along its lines, and its joint as a cylinder or a box."""
     solids = [(line, radius) for line in links(robot, i)]
     solids += [(line, 0.5 * radius) for line in rails(robot, i)]
     shapes = [
@@ -184,10 +184,10 @@ def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
 
 
 def principal(robot: RobotModel, i: int) -> tuple[Array, Array, Array]:
-    """Centre of mass of body `i`; squared half axes and directions of its inertia ellipsoid.
+    """Return the centre of mass, and the inertia ellipsoid's squared half axes and directions.
 
     An ellipsoid of uniform density with half axes a, b and c has the moments m (b² + c²) / 5, …
-    about its centre. If a square is negative, no distribution of mass has this inertia.
+    about its centre. If a square is negative, no mass distribution has the inertia of body `i`.
     """
     m = float(robot.m[i])
     com = np.asarray(robot.c[i], float) / m
@@ -197,7 +197,6 @@ def principal(robot: RobotModel, i: int) -> tuple[Array, Array, Array]:
 
 
 def _ball_and_ellipsoid(robot: RobotModel, i: int, length: float) -> tuple[Shape, Shape]:
-    """A ball at the centre of mass of body i, and the ellipsoid of its inertia."""
     com, squares, axes = principal(robot, i)
     colour = COLOURS[i % len(COLOURS)]
     ball = place(solid("sphere", 0.6 * RADIUS * length), Pose(np.eye(3), com))
@@ -209,7 +208,7 @@ def _ball_and_ellipsoid(robot: RobotModel, i: int, length: float) -> tuple[Shape
 
 
 def payload(robot: RobotModel, mass: float, offset: ArrayLike) -> Shape:
-    """A payload drawn as a ball of aluminium, at `offset` in the tool's frame."""
+    """Draw a payload as a ball of aluminium, at `offset` in the tool's frame."""
     body, at = robot.frame()
     radius = (3 * mass / (4 * math.pi * DENSITY)) ** (1 / 3)
     centre = at.point(np.asarray(offset, float))
@@ -217,7 +216,7 @@ def payload(robot: RobotModel, mass: float, offset: ArrayLike) -> Shape:
 
 
 def camera(scene: Scene) -> tuple[Array, Array]:
-    """The position and the target of a camera that sees the arm from the side and above."""
+    """Return position and target of a camera that sees the arm from the side and above."""
     R = z_along(scene.up)
     return scene.reach * R @ np.array([0.9, 1.3, 0.75]), scene.reach * R @ np.array([0, 0.25, 0.36])
 
@@ -226,7 +225,7 @@ def camera(scene: Scene) -> tuple[Array, Array]:
 
 
 def place(mesh: Any, at: Pose, scale: ArrayLike = 1.0) -> Any:
-    """Scale a mesh along its axes, then move it; faces of a mirrored mesh still face outwards."""
+    """Return a copy of a mesh, scaled along its axes and moved; mirrored faces face outwards."""
     transform = np.eye(4)
     transform[:3, :3] = np.asarray(at.R, float) * np.broadcast_to(np.asarray(scale, float), 3)
     transform[:3, 3] = at.r
@@ -234,7 +233,7 @@ def place(mesh: Any, at: Pose, scale: ArrayLike = 1.0) -> Any:
 
 
 def solid(kind: str, size: ArrayLike) -> Any:
-    """The mesh of a primitive about its centre, with its axis along z.
+    """Return the mesh of a primitive, centred at the origin and with its axis along z.
 
     `kind` and `size` are the fields of `armlet.description.Solid`.
     """
@@ -250,19 +249,19 @@ def solid(kind: str, size: ArrayLike) -> Any:
 
 
 def _shade(mesh: Any) -> Any:
-    """Split the vertices of a mesh at sharp edges, so that these are not shaded as round."""
+    """Split the vertices of a mesh at sharp edges, so that the edges are not shaded as round."""
     return require("trimesh").graph.smooth_shade(mesh, angle=SHARP)
 
 
 def between(start: Array, end: Array, radius: float) -> Any:
-    """A capsule whose axis goes from point `start` to point `end`."""
+    """Return a capsule whose axis goes from point `start` to point `end`."""
     length = float(np.linalg.norm(end - start))
     at = Pose(z_along(end - start), (start + end) / 2)
     return place(solid("capsule", (radius, length)), at)
 
 
 def z_along(direction: Array) -> Array:
-    """A rotation matrix whose third column points along `direction`."""
+    """Return a rotation matrix whose third column points along `direction`."""
     z = direction / np.linalg.norm(direction)
     x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
     x /= np.linalg.norm(x)
@@ -273,9 +272,9 @@ def z_along(direction: Array) -> Array:
 
 
 def file_shapes(robot: RobotModel, folders: Sequence[str | Path]) -> tuple[list[Shape], list[int]]:
-    """The shapes in a robot's file, and the bodies with a mesh that cannot be read.
+    """Return the shapes in a robot's file, and the bodies with a mesh that cannot be read.
 
-    Files are read only below the folder of the robot's file, the ROS package that contains this
+    Meshes are read only below the folder of the robot's file, the ROS package that contains this
     folder, and `folders`.
     """
     roots = _roots(robot, folders)
@@ -306,14 +305,13 @@ def file_shapes(robot: RobotModel, folders: Sequence[str | Path]) -> tuple[list[
 
 
 def _roots(robot: RobotModel, folders: Sequence[str | Path]) -> list[Path]:
-    """The folders below which mesh files may be read."""
     own = [Path(robot.folder).resolve()] if robot.folder else []
     packages = [x for folder in own for x in folder.parents if (x / "package.xml").is_file()][:1]
     return [*own, *packages, *(Path(x).resolve() for x in folders)]
 
 
 def mesh_path(mesh: Mesh, folder: str, roots: Sequence[Path]) -> Path:
-    """The path of a mesh's file; if it is not found, an OSError lists the folders searched."""
+    """Find the file of a mesh; if it is missing, raise OSError with the folders searched."""
     for path in _candidates(mesh.file, folder, roots):
         file = path.resolve()
         if file.is_file() and any(file.is_relative_to(root) for root in roots):
@@ -325,7 +323,7 @@ def mesh_path(mesh: Mesh, folder: str, roots: Sequence[Path]) -> Path:
 
 
 def _candidates(file: str, folder: str, roots: Sequence[Path]) -> Iterator[Path]:
-    """Yield the paths at which a mesh may be: beside the robot's file, or in a ROS package."""
+    """Yield possible paths of a mesh: in `folder` and below `roots`, or in a ROS package."""
     scheme, is_url, rest = file.partition("://")
     name = unquote(rest) if is_url and scheme in SCHEMES else file
     if scheme in ("package", "model") and is_url:

@@ -1,8 +1,8 @@
-"""A viser server that answers its own page only, and accepts camera and control messages only.
+"""A viser server for its own page only, which may send only camera and control messages.
 
-A browser lets every page open a websocket to every address, so a server must check where a page
-is from. Viser does not check this, and it acts on any message, even a request for a public tunnel.
-Here each connection and each message is checked before viser receives it.
+A browser lets any page open a websocket to any address, so a server must check which page connects.
+Viser does not check the page, and obeys any message, even a request for a public tunnel. Here each
+connection and each message is checked before viser receives it.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from armlet._support.validation import integer
 from armlet.errors import ArmletError, DataError, quote
 
 PORTS = 1000
-"""The number of consecutive ports that are tried."""
+"""Maximum number of consecutive ports to try."""
 CAMERA_VECTORS = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3}
 CAMERA_NUMBERS = ("fov", "near", "far", "image_height", "image_width")
 LOG = logging.getLogger("armlet.view")
-LOG.addHandler(logging.NullHandler())  # do not print malformed requests
+LOG.addHandler(logging.NullHandler())  # keeps malformed requests off stderr
 PATCH = threading.Lock()
 
 
 def viser_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
-    """Start a viser server that answers its own page only; `port` is the first port tried."""
+    """Start a viser server that answers its own page only; `port` is the first port to try."""
     try:
         viser = import_module("viser")
     except ImportError as error:
@@ -58,13 +58,13 @@ def viser_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """A context that suppresses what viser prints when it starts and stops."""
+    """Return a context manager that suppresses what viser prints when it starts and stops."""
     with contextlib.redirect_stdout(io.StringIO()):
         yield
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens on the first free port from `port` on; port 0 means any free port."""
+    """Open a socket on the first free port from `port` on; port 0 means any free port."""
     integer(port, "port", low=0, high=65535)
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -91,21 +91,21 @@ def _not_an_address(text: str, error: Exception) -> DataError:
 
 
 class Access:
-    """Checks of the pages and messages that a viser server accepts; `guard` installs them."""
+    """Access checks for the pages and messages of a viser server; `guard` installs the checks."""
 
     def __init__(self, host: str, listening: socket.socket) -> None:
         self.host, self.socket = host, listening
         self.local = ipaddress.ip_address(listening.getsockname()[0]).is_loopback
         self.in_use = False
         self.controls: dict[str, Any] = {}
-        """The controls of the page by identifier."""
+        """Controls of the page, by identifier."""
 
     def is_own_page(self, host: list[str], origin: list[str]) -> bool:
-        """Whether the headers Host and Origin are those of a page that this server has sent.
+        """Whether the headers Host and Origin belong to a page that this server has sent.
 
         Both headers must name the same address. If only this machine can reach the server, the
         address must be numeric, localhost, or the host that the user chose: an attacker can make
-        any other name point here (DNS rebinding).
+        any other name resolve to this machine (DNS rebinding).
         """
         if len(host) != 1 or origin not in ([f"http://{host[0]}"], [f"https://{host[0]}"]):
             return False
@@ -136,7 +136,7 @@ class Access:
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """A context in which viser starts its server on `self.socket`, with these checks."""
+        """Return a context in which viser starts a server on `self.socket`, with access checks."""
         module: Any = import_module("websockets.asyncio.server")
         with PATCH:
             serve = module.serve
@@ -166,8 +166,6 @@ class Access:
         return process_request
 
     def _checked_messages(self, handler: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a connection handler so that it receives accepted messages only."""
-
         async def handle(connection: Any) -> None:
             receive = connection.recv
 
@@ -194,7 +192,7 @@ def _is_camera(message: dict[str, Any]) -> bool:
 
 
 def _fits(control: Any, value: Any) -> bool:
-    """Whether `value` is allowed for a control: a slider, a dropdown, a checkbox or a button."""
+    """Whether a slider, dropdown, checkbox or button may take `value`."""
     if isinstance(control.value, float):
         return _is_number(value) and control.min <= value <= control.max
     if isinstance(control.value, str):

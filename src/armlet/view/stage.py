@@ -20,24 +20,24 @@ from armlet.view.server import quiet, viser_server
 
 GHOST = "#56b4e9"
 RATE = 30.0
-"""The number of pictures per second while a run plays."""
+"""Number of pictures per second while a run plays."""
 MAX_PICTURES = 3000
-"""The most pictures of a recorded run; a longer run has fewer pictures per second."""
+"""Maximum number of pictures of a recorded run; long runs have fewer pictures per second."""
 Array = NDArray[np.float64]
 FADED = 0.3
-"""The opacity of a ghost, and of a robot's shapes while a layer inside them is shown."""
+"""Opacity of a ghost, and of a robot's shapes while frames, centres or ellipsoids are shown."""
 
 
 def pose_options(at: Pose) -> dict[str, Any]:
-    """The arguments of viser for a pose: position, and quaternion with the scalar first."""
-    from scipy.spatial.transform import Rotation  # imported late because it is slow
+    """Return a pose as arguments of viser: position, and quaternion with the scalar first."""
+    from scipy.spatial.transform import Rotation  # slow to import
 
     x, y, z, w = Rotation.from_matrix(np.asarray(at.R, float)).as_quat()
     return {"wxyz": (w, x, y, z), "position": tuple(np.asarray(at.r, float))}
 
 
 def set_up(server: Any, scene: Scene) -> None:
-    """Draw the ground, and set the direction of gravity and the camera for a robot."""
+    """Draw the ground; set the up direction and the initial camera for a robot."""
     server.scene.set_up_direction(tuple(scene.up))
     cell = 10.0 ** np.floor(np.log10(scene.reach)) / 2
     width = 2 * cell * np.ceil(1.5 * scene.reach / cell)
@@ -60,7 +60,7 @@ def set_up(server: Any, scene: Scene) -> None:
 
 
 class Drawing:
-    """A robot on a viser server, with its dynamics; a ghost is translucent and has one colour."""
+    """A robot drawn on a viser server, with its dynamics; a ghost has one translucent colour."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Drawing:
         return f"/{self.name}/{body % len(self.bodies)}/{name}"
 
     def add(self, name: str, shape: Shape, layer: str = "shapes") -> Any:
-        """Draw a shape on its body."""
+        """Draw a shape on its body; return viser's handle of the drawn mesh."""
         opacity = FADED if self.is_ghost else 0.6 if layer == "inertia" else None
         colour = GHOST if self.is_ghost else shape.colour
         return self.server.scene.add_mesh_simple(
@@ -151,7 +151,7 @@ class Stage:
                 drawing.move(q)
 
     def show(self, layers: Mapping[str, bool], with_ghost: bool = True) -> None:
-        """Show or hide layers; the shapes are translucent while a layer inside them is shown."""
+        """Show or hide layers, and the ghost; shapes are translucent while a layer is shown."""
         for layer, visible in layers.items():
             self.robot.show(layer, visible)
         for handle in self.robot.layers["shapes"]:
@@ -162,14 +162,14 @@ class Stage:
                 self.ghost.show(layer, visible and with_ghost)
 
     def numbers(self, *state: Array) -> tuple[list[Bar], str]:
-        """Torque bars, and energies as text, of a posture q or a state (q, qd, qdd)."""
+        """Return torque bars, and energies as text, for a posture q or a state (q, qd, qdd)."""
         numbers = self.robot.dynamics(*state)
         other = None if self.ghost is None else self.ghost.dynamics(*state).tau
         return bars(self.robot.robot, numbers.tau, self.scale, other), energies(numbers)
 
 
 def same_shape(robot: Robot, other: Robot) -> bool:
-    """Whether the bodies of two robots have equal poses, so that a ghost would only flicker."""
+    """Whether two robots at q = 0 have equal body poses; a ghost would then only flicker."""
     q = np.zeros(robot.nq)
     pairs = zip(body_poses(robot, q), body_poses(other, q), strict=True)
     return all(np.allclose(a.R, b.R) and np.allclose(a.r, b.r) for a, b in pairs)
@@ -185,7 +185,7 @@ def page(
     q: Array,
     folders: Sequence[str | Path] = (),
 ) -> str:
-    """The HTML of a page that plays a run, or shows a posture if there is no run."""
+    """Return the HTML of a page that plays a run or, without a run, shows posture `q`."""
     server = viser_server()
     try:
         stage = Stage(server, robot, ghost, q, folders)
@@ -211,7 +211,7 @@ def page(
 def _with_panel(
     text: str, stage: Stage, title: str, states: Sequence[tuple[Array, ...]], step: float = 1.0
 ) -> str:
-    """Add a panel with torques and energies at each time of the recording to viser's page."""
+    """Add to viser's page a panel of torques and energies at each time of the recording."""
     rows = [stage.numbers(*state) for state in states]
     data = {"step": step, "rows": [{"bars": [*map(_entries, x)], "below": y} for x, y in rows]}
     robot = stage.robot.robot
@@ -228,6 +228,6 @@ def _with_panel(
 
 
 def _entries(bar: Bar) -> list[float | str | None]:
-    """The numbers and texts of a bar, in the order in which overlay.html reads them."""
+    """Return the numbers and texts of a bar in the order that overlay.html expects."""
     mark = None if bar.mark is None else round(bar.mark, 2)
     return [round(bar.left, 2), round(bar.width, 2), bar.colour, bar.text, mark]

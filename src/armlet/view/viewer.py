@@ -1,4 +1,4 @@
-"""The viewer: a robot in the browser, with sliders, torques and a run that plays."""
+"""Viewer of a robot in the browser, with joint sliders, torques and playback of a run."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ Array = NDArray[np.float64]
 
 
 class Viewer:
-    """A robot that is shown in the browser; `armlet.view` returns it.
+    """View of a robot in the browser, as returned by `armlet.view`.
 
     Attributes
     ----------
     url : str
         The address of the viewer's page.
     q : array of shape (n,)
-        The posture that is shown.
+        The posture shown.
     time : float
-        The time of the shown state, on the run's clock, in s.
+        The current time of the run, in s.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Viewer:
             self.show(at.q[0], at.qd[0], at.qdd[0])
 
     def play(self) -> None:
-        """Play the run from the time shown, or from the start of the run if it has ended."""
+        """Play the run from the time shown or, if the run has ended, from its start."""
         if self.time >= self._run().t[-1]:
             self.seek(float(self._run().t[0]))
         self._playing.set()
@@ -124,7 +124,6 @@ class Viewer:
         return self.trajectory
 
     def _build(self) -> None:
-        """Add the controls, in the order in which they are shown."""
         gui = self.server.gui
         gui.set_panel_label(self.robot.name)
         if self.trajectory is not None:
@@ -222,7 +221,6 @@ class Viewer:
         self.stage.show(layers, self.ghost_box is not None and self.ghost_box.value)
 
     def _refresh(self) -> None:
-        """Show torques and energy of the current state."""
         moves = bool(np.any(self.qd) or np.any(self.qdd))
         title = "Torques of the run" if moves else "Torques that hold the arm"
         numbers = self.stage.numbers(self.q, self.qd, self.qdd)

@@ -1,1 +1,1 @@
-"""The commands, one file each."""
+"""The commands, one file each; `COMMANDS` in `armlet.cli` lists the commands."""

@@ -16,10 +16,10 @@ def bench(
     rounds: Annotated[int, typer.Option(help="How often each is timed.", min=1)] = 15,
     as_json: Json = False,
 ) -> None:
-    """Time the compiled kernels of a robot, beside Pinocchio if Pinocchio is installed.
+    """Time the compiled kernels of a robot, and Pinocchio's functions if Pinocchio is installed.
 
-    Drives are left out. Times are medians of the processor time of one thread. The scripts in
-    `benchmarks/` of the repository time more: first calls, threads, MuJoCo and native code.
+    Drives are left out. Times are median processor times of one thread. The scripts in
+    `benchmarks/` of the repository also time first calls, threads, MuJoCo and native code.
 
     Example: armlet bench panda
     """

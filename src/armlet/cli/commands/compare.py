@@ -26,12 +26,12 @@ CHECKED = 100
 WRONG = 1e-6
 """A larger deviation cannot be a rounding error."""
 WIDTH = 24
-"""The width of a full bar in the table, in characters."""
+"""Width of a full bar in the table, in characters."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A formulation's operations, nanoseconds per state when compiled, and deviation."""
+    """Operations, compiled time (ns per state) and deviation of a formulation."""
 
     name: str
     source: str
@@ -50,10 +50,10 @@ def compare(
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Run every formulation of a quantity on a robot, and the cheapest program, side by side.
+    """Compare all formulations of a quantity and the cheapest program, for one robot.
 
-    Operations are counted with symbolic inertias and without drives. Times are those of the
-    compiled kernel for batches on one thread. Deviations are from the definition.
+    Operations are counted with symbolic inertias and without drives. Times are for batches on one
+    thread with compiled kernels. Deviations are from the results of the quantity's definition.
 
     Example: armlet compare puma560 --quantity inertia_matrix --plot bars.html
     """

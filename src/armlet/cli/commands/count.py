@@ -33,10 +33,10 @@ PASSES = {
 }
 """What each simplification pass does."""
 Counts = dict[str, dict[str, tuple[Count, Count]]]
-"""Operations by quantity and formulation, with all parameters and with minimal parameters."""
+"""Quantity -> formulation -> (operations with all parameters, with minimal parameters)."""
 MINIMIZED = ("operations", "multiplications", "additions")
 VERDICTS = {"below": "green", "equal": "", "above": "red"}
-"""How a count compares with a published total, and the colour of this word in the table."""
+"""Result of `Total.verdict` -> colour in the table."""
 
 
 @takes_robot(general=True)
@@ -67,11 +67,11 @@ def count(
 ) -> None:
     """Count the operations of each formulation, and of the cheapest program.
 
-    M is multiplications, A additions.
+    M are multiplications, A are additions.
 
-    Geometry is numeric and inertias are symbolic, as in the published tables: operations on
-    constants alone are not counted. With --quantity, every step of the search for the cheapest
-    program is shown.
+    Geometry is numeric and inertias are symbolic, as in published tables. Operations on constants
+    alone are not counted. With --quantity, the steps of the search for the cheapest program are
+    shown.
 
     Example: armlet count puma560 --quantity inverse_dynamics
 
@@ -133,7 +133,6 @@ def _table(title: str, counts: Counts, best: dict[str, SearchResult]) -> Table:
 
 
 def _chart(title: str, counts: Counts, best: dict[str, SearchResult]) -> Figure:
-    """A bar chart of the counts with minimal parameters."""
     groups = {}
     for name, result in best.items():
         groups[name] = [
@@ -170,7 +169,7 @@ def _data(counts: Counts, best: dict[str, SearchResult]) -> list[dict[str, Any]]
 
 
 def _steps(quantity: str, arm: RobotModel, best: SearchResult) -> Table:
-    """A table of the steps of the search for the cheapest program, with the gain of each step."""
+    """Return a table of the search for the cheapest program, with the gain of each step."""
     table = Table(["step"], ["count", "M+A", "gain"], "what", title=f"the cheapest {quantity}")
     before = None
     for step in best.steps:
@@ -201,7 +200,7 @@ def _short(count: Count) -> str:
 
 
 def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path | None) -> None:
-    """Print every published total with armlet's count in the same scope, and plot them."""
+    """Print published totals and armlet's counts in the same scope; plot both to `plot`."""
     for name in quantities or ():
         one_of(name, "quantity", QUANTITIES)
     chosen = [total for total in totals() if not quantities or total.quantity in quantities]
@@ -247,7 +246,7 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
 
 
 def _scope(total: Total) -> str:
-    """The scope of a published total as text in parentheses; empty for the default scope."""
+    """Format a published total's scope in parentheses; the default scope becomes ""."""
     words = [
         f"joint {total.prismatic} prismatic" if total.prismatic else "",
         "quarter turns" if total.twists == "quarter" else "",

@@ -41,7 +41,7 @@ from armlet.version import __version__
 
 Array = NDArray[np.float64]
 STATES = 20
-"""The number of random states at which results are compared with the definition."""
+"""Number of random states at which results are compared with the definition."""
 COUNTED = (
     "inverse_dynamics",
     "inertia_matrix",
@@ -53,36 +53,36 @@ COUNTED = (
     "jacobian",
     "energy",
 )
-"""Quantities whose cheapest programs are found within seconds."""
+"""Quantities for which the search for the cheapest program takes only seconds."""
 TIMED, ROUNDS = ("inverse_dynamics", "inertia_matrix", "forward_dynamics"), 3
 PUBLISHED_JOINTS = 6
-"""The number of joints for which the published totals are compared."""
+"""Number of joints for which published totals are compared."""
 OPENSYMORO = {"puma560": Count(345, 296)}
-"""OpenSYMORO's operations for the inverse dynamics of an arm with all parameters symbolic."""
+"""Arm -> OpenSYMORO's operations for inverse dynamics with all parameters symbolic."""
 DURATION, DT, WAVES, SEED = 10.0, 1e-3, 8, 8
-"""Duration and time step of the motion in s, number of its harmonics, and the random seed."""
+"""Duration and time step of the motion in s, number of harmonics, and random seed."""
 REACH = {"R": 1.2, "P": 0.3}
-"""The largest amplitude of a joint's motion, in rad or m, before its limits are applied."""
+"""Maximum amplitude by joint type, in rad or m; joint limits may reduce the amplitude."""
 SHARE = 0.8
-"""The share of the limits of position and velocity that the motion uses."""
+"""Maximum fraction of the position and velocity limits that the motion uses."""
 RATE = 30.0
-"""The bandwidth of the joint controllers, in rad/s."""
+"""Bandwidth of the joint controllers, in rad/s."""
 NOISE = 0.02
-"""The standard deviation of the torque noise, relative to each torque's root mean square."""
+"""Standard deviation of the torque noise, relative to each torque's root mean square."""
 HELD_OUT = 0.3
-"""The share of the log, at its end, that validates the parameters identified from the rest."""
+"""Fraction of the log, at the end, that is used for validation only."""
 MOST_JOINTS = 12
-"""Arms with more joints are not identified, since their identification takes too long."""
+"""Arms with more joints are not identified, since identification would take too long."""
 DRAWN = 25
-"""The figure of the motion shows one of every `DRAWN` rows."""
+"""The figure of the motion shows every `DRAWN`-th row."""
 LIBRARY_COLOURS = {ARMLET: COLOURS[0], PINOCCHIO: COLOURS[1], NUMPY: FAINT}
 MARKS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
 MARGIN = 1.3
-"""The factor by which axes of operations extend beyond the smallest and largest count."""
+"""Factor by which axes extend beyond the smallest and the largest operation count."""
 WAYS = ("call", "batch")
 COUNTS = ("multiplications", "additions", "deviation")
 LEGEND = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
-"""A legend below the rest of the figure, at any width of the page."""
+"""A legend below the figure, at any width of the page."""
 
 
 @takes_robot("puma560")
@@ -94,7 +94,7 @@ def demo(
     ] = Path("demo.html"),
     as_json: Json = False,
 ) -> None:
-    """Count and time the operations of an arm, simulate it, and identify it from the log.
+    """Count and time the operations of an arm, simulate the arm, and identify its parameters.
 
     Example: armlet demo
     """
@@ -116,14 +116,14 @@ def demo(
 
 
 class Counted(NamedTuple):
-    """The operations of a compiled quantity, and its deviation from the definition."""
+    """Operations of a compiled quantity, and deviation of its results from the definition."""
 
     operations: Count
     deviation: float | None
 
 
 class Published(NamedTuple):
-    """A total printed in the literature, and armlet's count in the same scope."""
+    """A published total, its printed count, and armlet's count in the same scope."""
 
     total: Total
     printed: Count
@@ -132,7 +132,7 @@ class Published(NamedTuple):
 
 @dataclass(frozen=True)
 class Demo:
-    """The results that the terminal and the page show."""
+    """Results that the terminal and the page show."""
 
     arm: Robot
     counted: dict[str, Counted]
@@ -140,21 +140,21 @@ class Demo:
     times: dict[str, Times]
     run: Trajectory
     symoro: str
-    """A sentence that compares armlet with OpenSYMORO; empty for arms not in `OPENSYMORO`."""
+    """Sentence that compares armlet with OpenSYMORO; empty for arms not in `OPENSYMORO`."""
     identified: Identified | None
     errors: Array
-    """The error of each identified parameter, divided by its standard deviation."""
+    """Error of each identified parameter, divided by the parameter's standard deviation."""
     left_out: list[str]
-    """The results that were left out, each with the reason."""
+    """Names of results that were left out, each with the reason."""
 
     @property
     def below(self) -> int:
-        """The number of published totals that are larger than armlet's count."""
+        """Number of published totals that are larger than armlet's count."""
         return sum(x.counted.total < x.printed.total for x in self.published)
 
     @property
     def near(self) -> int:
-        """The number of parameters within three standard deviations of their true values."""
+        """Number of parameters within three standard deviations of their true values."""
         return int((np.abs(self.errors) < 3).sum())
 
 
@@ -166,7 +166,7 @@ def collect(arm: Robot) -> Demo:
         states = random_states(arm, name, STATES)
         off = deviation(by_definition(arm, name, states), getattr(arm, name)(*states))
         counted[name] = Counted(trace(arm, name).count(), off)
-    rigid = arm.without_drives()  # as Pinocchio's model is
+    rigid = arm.without_drives()  # as in Pinocchio's model
     peer, left_out = pinocchio(rigid)
     times = {
         name: measure(rigid, name, ROUNDS, peer, numpy=True) for name in progress(TIMED, "timing")
@@ -206,7 +206,7 @@ def _symoro(arm: Robot) -> str:
 
 
 def plan(arm: Robot) -> list[Array]:
-    """Positions, velocities and accelerations of a motion from rest, within the joint limits."""
+    """Return positions, velocities, accelerations of a motion from rest within joint limits."""
     k = np.arange(1, WAVES + 1)
     size = np.random.default_rng(SEED).normal(size=(WAVES, arm.n)) / k[:, None]
     w, t = 2 * np.pi / DURATION * k, np.arange(0, DURATION, DT)[:, None]
@@ -225,7 +225,7 @@ def plan(arm: Robot) -> list[Array]:
 
 
 def motion(arm: Robot) -> Trajectory:
-    """Simulate the arm with friction while joint controllers make it follow `plan`."""
+    """Simulate the arm with friction, and with joint controllers that follow `plan`."""
     q, qd, qdd = plan(arm)
     inertia = np.diagonal(arm.inertia_matrix(q[::100]), axis1=1, axis2=2).min(axis=0)
     stiffness, damping = RATE**2 * inertia, 2 * RATE * inertia
@@ -248,7 +248,7 @@ def motion(arm: Robot) -> Trajectory:
 
 
 def identification(arm: Robot, run: Trajectory) -> Identified:
-    """Identify the arm from a log of `run` with noisy torques; the end of the log is held out."""
+    """Identify the arm from `run` with noisy torques; the end of the run is for validation."""
     size = np.sqrt((run.tau**2).mean(axis=0))
     noise = NOISE * size * np.random.default_rng(SEED).normal(size=run.tau.shape)
     log = Log(run.t, run.q, run.tau + noise, joints=run.joints, name="the motion above")
@@ -258,7 +258,6 @@ def identification(arm: Robot, run: Trajectory) -> Identified:
 
 
 def _errors(arm: Robot, identified: Identified) -> Array:
-    """The errors of the identified parameters, in standard deviations."""
     parameters = minimal_parameters(arm, rotors=True, friction=True)
     by_name = dict(zip(parameters.names, parameters.values, strict=True))
     true = np.array([float(by_name.get(name, np.nan)) for name in identified.names])
@@ -304,7 +303,7 @@ def _operations(demo: Demo) -> Table:
 
 
 def _count_rows(demo: Demo) -> list[list[str]]:
-    """One row for each quantity: its name, operations, and deviation from the definition."""
+    """Return one row per quantity: name, M, A, and deviation from the definition."""
     return [
         [name, str(count.M), str(count.A), "" if off is None else f"{off:.0e}" if off else "0"]
         for name, (count, off) in demo.counted.items()
@@ -365,7 +364,7 @@ def _counts(count: Count) -> dict[str, int]:
 
 
 def demo_page(demo: Demo) -> str:
-    """The HTML of the demonstration's page, which loads nothing from the network."""
+    """Return the HTML of the demonstration's page, which loads nothing from the network."""
     quantity, times = next(iter(demo.times.items()))
     run = demo.run
     fields = {
@@ -404,12 +403,10 @@ def _file(name: str) -> str:
 
 
 def _text(words: str) -> str:
-    """Escape a text for HTML, and make its unprintable characters visible."""
     return escape(visible(words))
 
 
 def _words(quantity: str) -> str:
-    """The name of a quantity with spaces instead of underscores."""
     return quantity.replace("_", " ")
 
 
@@ -431,7 +428,7 @@ def _identification_html(demo: Demo) -> str:
 
 
 def published_figure(rows: Sequence[Published]) -> Figure:
-    """A figure of armlet's operations against the published ones, with a mark for each total."""
+    """Draw armlet's counts against the published totals, with one mark per total."""
     graphs = graph_objects()
     figure = panels(height=400)
     counted = [row.counted.total for row in rows]
@@ -466,7 +463,7 @@ def published_figure(rows: Sequence[Published]) -> Figure:
 
 
 def speed_figure(demo: Demo) -> Figure:
-    """A figure of the times of one call and of a batch, for armlet and other libraries."""
+    """Draw the times of one call and of a batch, for armlet and other libraries."""
     titles = ["one call", f"batch of {ROWS:,}"]
     figure = panels(2, 1, height=600, subplot_titles=titles, vertical_spacing=0.17)
     names = [name.replace("_", "<br>") for name in demo.times]
@@ -500,7 +497,7 @@ def speed_figure(demo: Demo) -> Figure:
 
 
 def parameter_figure(result: Identified, errors: Array) -> Figure:
-    """A figure of the errors of the identified parameters, in standard deviations."""
+    """Draw the errors of the identified parameters, in standard deviations."""
     figure = panels(height=230)
     estimates = zip(result.names, result.values, result.deviations, strict=True)
     marks = graph_objects().Scatter(

@@ -51,9 +51,9 @@ def excite(
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Find a motion from which the parameters of a robot can be identified well.
+    """Find a motion from which the parameters of a robot can be identified accurately.
 
-    The motion keeps within the limits of the robot and of the options, and begins and ends at rest.
+    The motion starts and ends at rest, within the limits that the robot and the options set.
     Ctrl-C ends the search with the best motion so far.
 
     Example: armlet excite panda --duration 20 --harmonics 5 --out path.csv --plot path.html
@@ -95,7 +95,7 @@ def excite(
 
 def _data(plan: Excitation) -> dict[str, Any]:
     def finite(x: Any) -> Any:
-        """Floats for JSON, which has no infinity: None instead."""
+        """Convert to floats for JSON; infinity becomes None."""
         return [float(y) if np.isfinite(y) else None for y in x]
 
     return {
@@ -117,7 +117,6 @@ def _data(plan: Excitation) -> dict[str, Any]:
 
 
 def _print(plan: Excitation, written: list[str]) -> None:
-    """Print the margins of every joint and of the tool."""
     letters = {joint.letter for joint in plan.robot.coordinates}
     jointwise = [name for name in plan.limits if name != "tool"]
     table = Table(["margin of"], [*(f"{name} ({units(name, letters)})" for name in jointwise)])

@@ -26,7 +26,7 @@ from armlet.robot.robot import GROUPS
 from armlet.simulation import Plant
 
 UNIT = "fmu"
-"""The name of the target that writes a functional mock-up unit (FMU)."""
+"""Target that writes a functional mock-up unit (FMU)."""
 TARGETS = (*LANGUAGES, UNIT)
 
 
@@ -82,12 +82,12 @@ def generate(
 ) -> None:
     """Write functions of a robot as source code with a test, or as a block for simulation.
 
-    For C: a header, a source without allocation or globals, a test program with reference
-    values, a CMakeLists.txt and a README with the counts. With several frames, there is one
-    function for each frame. Reference values come from the definition of the quantity.
+    With --target c, the files are a header, a source without allocation or globals, a test program
+    with reference values, a CMakeLists.txt and a README with the operation counts. Reference values
+    come from the definition of the quantity. A plain quantity has a function per --frame.
 
-    For fmu: one file for Simulink, Modelica and others, by the standard FMI. The outputs of the
-    block are the results of the functions; without -f, the block is the arm, moved by torques.
+    With --target fmu, one file is written for Simulink, Modelica and other tools that read FMI.
+    The block outputs the results of the functions; without -f, it is the arm, moved by torques.
 
     Example: armlet generate puma560 -f inverse_dynamics -f inertia_matrix --target c -o puma
 
@@ -160,7 +160,6 @@ def _check_unit(
     minimal: bool,
     fmi: int | None,
 ) -> None:
-    """Raise if an option does not apply to a functional mock-up unit."""
     if functions and {*used} - {"fmi"}:
         raise ArmletError(f"--{used[-1]} is for the arm itself: leave it out, or -f")
     if not functions and not minimal:
@@ -178,11 +177,11 @@ class Request:
     name: str
     quantities: Sequence[str]
     formulation: str = ""
-    """The formulation of a single quantity; empty for the cheapest program."""
+    """Formulation of a single quantity; empty for the cheapest program."""
     frames: Sequence[str] = ()
 
     def trace(self, arm: Robot, arguments: Sequence[str], minimal: bool) -> Function:
-        """Trace the function; a group in `arguments` becomes an argument if a quantity reads it."""
+        """Trace the function; its `arguments` are groups of constants that its quantities read."""
         read = {group for quantity in self.quantities for group in QUANTITIES[quantity].reads}
         groups = [group for group in arguments if group in read and arm.constants(group)]
         options: dict[str, Any] = {
@@ -209,7 +208,7 @@ class Request:
 
 
 def _requests(texts: Sequence[str], frames: Sequence[str]) -> list[Request]:
-    """The functions that -f names: one per frame for a single quantity, or one for several."""
+    """Parse options -f: a function per frame for one quantity, or one for several quantities."""
     requests: dict[str, Request] = {}
     for text in texts:
         name, is_named, listed = text.rpartition("=")
@@ -240,7 +239,7 @@ def _requests(texts: Sequence[str], frames: Sequence[str]) -> list[Request]:
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Write all files; raise before writing if a file to be replaced is not armlet's."""
+    """Write all files, unless this would replace a file that armlet did not write."""
     paths = {folder / name: text for name, text in files.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -104,7 +104,7 @@ def identify(
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Find the parameters of an arm from logs of its motion.
+    """Identify the parameters of an arm from logs of its motion.
 
     Example: armlet identify panda run1.csv run2.csv -o identified.urdf --report report.html
     """
@@ -159,7 +159,7 @@ def identify(
 
 
 def _client(scheduler: str | None, workers: int) -> AbstractContextManager[Any]:
-    """A context with a Dask client of `scheduler` or of new processes, or None for one worker."""
+    """Return a Dask client of `scheduler` or new processes, or a null context for one worker."""
     if scheduler is None and workers == 1:
         return nullcontext()
     client: Any = require("distributed").Client

@@ -27,7 +27,7 @@ def info(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show a robot: its canonical frames, masses, drives, springs and named frames.
+    """Show the canonical frames, masses, drives, springs and named frames of a robot.
 
     Example: armlet info puma560
 
@@ -76,7 +76,7 @@ def info(
 
 
 def _pose(arm: RobotModel, name: str) -> dict[str, Any]:
-    """The link that a frame is fixed to, and its pose in the frame of that link."""
+    """Return the link of a frame, and the frame's xyz and rpy in the link's own frame."""
     body, at = arm.frame(name)
     link = (*arm.links, arm.base_link)[body]
     pose = arm.frames[link].pose.inverse() @ at
@@ -128,14 +128,14 @@ def _finite(limits: dict[str, float]) -> dict[str, float | None]:
 
 
 def _number(value: float | str) -> Text:
-    """A number, or the name of a symbolic constant, as text; zero is a dimmed dot."""
+    """Format a number or the name of a symbolic constant; zero becomes a dimmed dot."""
     if isinstance(value, str):
         return styled_text(value)
     return styled_text(("·", "dim") if value == 0 else f"{value:.6g}")
 
 
 def _frames(arm: RobotModel) -> Table:
-    """A table of canonical DH parameters, in degrees and m; gamma, b and beta only if not zero."""
+    """Return a table of canonical DH parameters, without gamma, b or beta that are all zero."""
     rows = arm.dh_table()
     keys = [
         key
@@ -165,7 +165,7 @@ def _range(joint: Any) -> Text:
 
 
 def _bodies(arm: RobotModel) -> Table | None:
-    """A table of masses and centres of mass in the file's frames; None if constants are symbols."""
+    """Return a table of masses and centres of mass, or None if a constant is symbolic."""
     if arm.symbols:
         return None
     columns = ["mass", "x", "y", "z", *(["compensated"] if arm._has_compensation else [])]
@@ -181,7 +181,7 @@ def _bodies(arm: RobotModel) -> Table | None:
 def _jointwise(
     arm: RobotModel, title: str, columns: list[str], rows: Sequence[Sequence[Any]]
 ) -> Table | None:
-    """A table of joint constants; None if all constants are zero."""
+    """Return a table of joint constants, or None if all constants are zero."""
     if not any(map(any, rows)):
         return None
     table = Table(["joint"], columns, title=title)

@@ -25,12 +25,12 @@ def minimal(
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX instead of a table.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the minimal inertial parameters of a robot: those that its torques depend on.
+    """Show the minimal inertial parameters of a robot, which determine the torques.
 
-    Standard parameters are about the canonical frames of `armlet info`: inertia J about the
-    origin, first moment c, mass m. The rank of the regressor is printed beside their number.
+    Minimal parameters combine standard parameters: inertia J about the origin, first moment c and
+    mass m, in the canonical frames of `armlet info`. The rank of the regressor is printed too.
 
-    With --of gravity, show those that gravity torques depend on.
+    With --of gravity, show the parameters that determine the gravity torques.
 
     Example: armlet minimal puma560
     """

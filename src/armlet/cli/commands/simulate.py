@@ -81,7 +81,7 @@ def simulate(
 
 
 def _torque(arm: Robot, text: str) -> Any:
-    """The torques of option --torque, which is a word or the path of a file."""
+    """Parse --torque: None for zero, a function for hold, or an array from a file."""
     if text == "zero":
         return None
     if text == "hold":
@@ -96,7 +96,7 @@ def _torque(arm: Robot, text: str) -> Any:
 
 
 def holding_torque(arm: Robot) -> Function:
-    """The torques that hold an arm: gravity, and damping that stops it within about a second."""
+    """Return torques against gravity, with damping that stops the arm in about a second."""
 
     @function(arm)
     def hold(q: Array, qd: Array) -> Array:

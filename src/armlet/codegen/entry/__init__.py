@@ -1,1 +1,1 @@
-"""Entry points from Python and XLA to machine code, compiled with the kernel."""
+"""Entry points, in LLVM IR, through which Python and XLA call the machine code of a kernel."""

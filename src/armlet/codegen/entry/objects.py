@@ -1,6 +1,7 @@
-"""Python objects in LLVM IR: arrays, functions of CPython and NumPy, and short forms of these.
+"""Access to Python objects from LLVM IR: array fields, flags, and functions of CPython and NumPy.
 
-`templates/objects.ll` has the functions that all entries of a dtype share.
+`templates/objects.ll` has the functions that all entry points of a dtype share. `module_text`
+expands the short forms in templates, such as `field data of %a`.
 """
 
 import re
@@ -20,21 +21,22 @@ ARRAY = {
     "flags": "i32",
     "weakrefs": "ptr",
 }
-"""The fields of a NumPy array, the same since NumPy 1.7; every object has the first two."""
+"""Field -> LLVM type in NumPy's array struct since 1.7; any Python object has the first two."""
 ALIGNED, READABLE, WRITEABLE, OWNED = 0x100, 0x101, 0x501, 0x505
-"""Flags of arrays, each with all before it: aligned, C-contiguous, writeable, owner of memory."""
+"""Cumulative NumPy flags: aligned; also C-contiguous; also writeable; also owner of its data."""
 SPARES = 2
-"""The number of results held for reuse, so that one is free while a variable holds the other."""
+"""Number of results held for reuse: one is free while the caller's variable holds the other."""
 
 PLACES = ("FALLBACK", "NAMES", "OTHERS", "SPARE_RESULTS", "OUT_NAME", "RESULTS")
-"""The items of the tuple that is `%self` of an entry, in this order.
+"""The items of the tuple `%self` that an entry point receives, in order.
 
-They are the Python function for calls that the entry does not take; the names of arguments in the
-order of `@arrange`; the functions by option; results to reuse; the tuple ("out",); and the class in
-which several results are returned, `tuple` or a subclass without attributes of its own.
+FALLBACK is the Python function for calls that the entry point does not handle. NAMES has the
+argument names in the order of `@arrange`, OTHERS is a dict from option to function, SPARE_RESULTS
+is a list of results to reuse, and OUT_NAME is the tuple ("out",). RESULTS is the class that holds
+several results: `tuple` or a subclass without attributes of its own.
 """
 SLOT = 16
-"""The offset of the tuple `%self` in a callable object, in bytes."""
+"""Byte offset, in a callable object, of the pointer to its tuple `%self`."""
 NUMBERS = {
     "ALIGNED": ALIGNED,
     "READABLE": READABLE,
@@ -44,29 +46,29 @@ NUMBERS = {
     "SLOT": SLOT,
     **{name: place for place, name in enumerate(PLACES)},
 }
-"""The numbers that words in capitals stand for in the templates."""
+"""Word in capitals in the templates -> the number that replaces the word."""
 WORDS = {
     "float64": {"@narrow": "bitcast", "@F": "double", "@BYTES": "8"},
     "float32": {"@narrow": "fptrunc", "@F": "float", "@BYTES": "4"},
 }
-"""The short forms that depend on the dtype."""
+"""Dtype -> the short forms that depend on the dtype, and what replaces them."""
 
 IR = read_blocks("objects.ll")
 FUNCTIONS = IR["functions"]()
-"""The text of the functions that all entries of a dtype share, its short forms not expanded."""
+"""LLVM IR of the functions that all entry points of a dtype share, before expansion."""
 DEFINITION = re.compile(r"^define (\w+ @(\w+)\([^)]*\))", re.MULTILINE)
 SHARED = {name: f"declare {head}" for head, name in DEFINITION.findall(FUNCTIONS)}
-"""The declarations of the shared functions, by name."""
+"""Name of a shared function -> its declaration."""
 FIELD = re.compile(r"(%[\w.]+) = field (\w+) of (%[\w.]+)")
 
 
 def shared_functions(dtype: str) -> str:
-    """The text of a module with the functions that all entries of a dtype share."""
+    """Return the LLVM IR module of the functions that all entry points of a dtype share."""
     return module_text([FUNCTIONS], dtype)
 
 
 def module_text(texts: Sequence[str], dtype: str) -> str:
-    """The text of a module: declarations and `texts`, with all short forms expanded."""
+    """Return an LLVM IR module: declarations and `texts`, with all short forms expanded."""
     array = f"%array = type {{ {', '.join(ARRAY.values())} }}"
     text = "\n".join([array, IR["declarations"](), *texts])
     for short, long in {
@@ -80,7 +82,7 @@ def module_text(texts: Sequence[str], dtype: str) -> str:
 
 
 def shared_name(name: str, dtype: str) -> str:
-    """The name of a shared function for a dtype."""
+    """Return the name of a shared function for a dtype, such as armlet_fits_float64."""
     return f"armlet_{name}_{dtype}"
 
 

@@ -1,11 +1,10 @@
-"""The entry point from Python to machine code, compiled with the kernel.
+"""The entry point from Python to a kernel, in LLVM IR that is compiled with the kernel.
 
-CPython calls `@entry` with its arguments in place (METH_FASTCALL | METH_KEYWORDS); `@vectorcall` is
-the entry of a callable object. The entry takes one state or a small batch, by position or by name,
-with or without arrays to write to: contiguous arrays of the kernel's dtype are read where they are,
-short vectors in lists or in other arrays are copied. All other calls, also those with bad
-arguments, are passed on to a Python function, the first item of the tuple `%self`. PLACES lists the
-items of this tuple.
+CPython calls `@entry` as a built-in function (METH_FASTCALL | METH_KEYWORDS), and `@vectorcall` as
+the call of an object. Both take one state or a small batch, by position or by name, with or without
+`out`. Contiguous arrays of the kernel's dtype are read in place; short vectors in lists or in other
+arrays are copied. All other calls, also calls with invalid arguments, are passed on to a Python
+function, the first item of the tuple `%self` (see `objects.PLACES`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,25 +17,25 @@ from armlet.codegen.templates import read_blocks
 from armlet.graph.signature import Shape
 
 FEW = 32
-"""Fewer rows than this are computed one by one until the code for rows of states is compiled."""
+"""Batches of fewer rows are computed row by row until the code for batches is compiled."""
 COPIED = 1024
-"""The largest number of entries of an input that are copied if it cannot be read in place."""
+"""Largest number of entries to copy from an input that cannot be read in place."""
 BATCH = 2**18
-"""The largest number of operations without a check for Ctrl-C or a turn for other threads."""
+"""Largest number of operations in one call: meanwhile, Ctrl-C and other threads have to wait."""
 CHECKED = 16
-"""The largest number of arrays to write to: each is compared with all arrays before it."""
+"""Largest number of `out` arrays: each is checked for overlap with all arrays before it."""
 MANY = "@many_states = global ptr null"
-"""The address of the code for rows of states; null until this code is compiled."""
+"""Global variable: the address of the code for batches, null until this code is compiled."""
 IR = read_blocks("entry.ll")
 
 
 def most_rows(code: Lowered) -> int:
-    """The largest number of rows that an entry takes."""
+    """Return the largest number of rows of a batch that an entry point takes."""
     return max(1, BATCH // max(1, len(code.operations)))
 
 
 def entry(code: Lowered, dtype: str, lanes: int) -> str:
-    """The text of @entry and @vectorcall, which is appended to the text of the kernel."""
+    """Return LLVM IR of @entry and @vectorcall, to be appended to the LLVM IR of the kernel."""
     inputs = [x.shape for x in code.inputs.values()]
     outputs = [output.shape for output in code.outputs]
     arrays = {f"a{k}": shape for k, shape in enumerate(inputs)}
@@ -73,7 +72,7 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
 
 
 def dispatcher(inputs: int) -> str:
-    """The text of an @entry without a kernel, which selects another entry by the option."""
+    """Return LLVM IR of an @entry without kernel, which calls the function the option selects."""
     text = [_arguments(inputs, "slow", ()), IR["slow"]()]
     return module_text([*SHARED.values(), *text], "float64")
 
@@ -83,7 +82,7 @@ def _arguments(inputs: int, then: str, memory: Iterable[str]) -> str:
 
 
 def _conjunction(name: str, count: int) -> str:
-    """The name of the value that says whether the first `count` conditions hold."""
+    """Return the name of the IR value that is true if the first `count` conditions hold."""
     return f"{name}{count - 1}" if count else "true"
 
 
@@ -101,7 +100,7 @@ def _batch_shape(name: str, shape: Shape) -> str:
 
 
 def _rows_copied(shape: Shape) -> int:
-    """The largest number of rows of an input that are copied; 0 unless it is a short vector."""
+    """Return how many rows of an input may be copied; 0 unless the input is a short vector."""
     if len(shape) != 1 or shape[0] > COPIED:
         return 0
     return min(FEW, COPIED // max(1, shape[0]))
@@ -117,7 +116,7 @@ def _locate_input(k: int, shape: Shape) -> str:
 
 
 def _merge_inputs(inputs: Sequence[Shape], outputs: Sequence[Shape], size: int) -> Iterator[str]:
-    """Join the branches for one state and for a batch."""
+    """Yield the lines that join the branches for one state and for a batch."""
     last = len(inputs)
     yield from (f"input{last}:", "br label %inputs", "inputs:")
     values = [("i1", "batch", "false"), ("i64", "rows", "-1")]
@@ -132,7 +131,7 @@ def _merge_inputs(inputs: Sequence[Shape], outputs: Sequence[Shape], size: int) 
 
 
 def _arrays_of_out(inputs: int, outputs: int) -> Iterator[str]:
-    """Take the arrays to write to, %g0, %g1, …, from out=, unless there are more than CHECKED."""
+    """Yield the lines that take at most CHECKED arrays %g0, %g1, … from `out`."""
     taken = outputs <= CHECKED
     yield "%make = icmp eq ptr %out, null"
     yield f"br i1 %make, label %have, label %{'take0' if taken else 'slow'}"
@@ -155,7 +154,6 @@ def _result_tuple(outputs: int) -> str:
     ends = [(f"%t{s}", f"%item{s}.{outputs}") for s in spares]
 
     def result(name: str, new: str, entry: str) -> str:
-        """The value of a new tuple or of a spare one."""
         ways = [(new, "%fill"), (new, "%keep_tuple"), *((t + entry, end) for t, end in ends)]
         return f"%{name} = phi ptr {', '.join(f'[ {x}, {label} ]' for x, label in ways)}"
 

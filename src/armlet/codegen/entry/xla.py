@@ -1,8 +1,8 @@
-"""The entry point from XLA, the compiler of JAX, compiled with the kernel.
+"""The entry point from XLA, the compiler of JAX, to a kernel, in LLVM IR.
 
-XLA calls `@xla` with a frame that says where arguments and results are (XLA's C API for custom
-calls, a stable binary interface). When the function is registered, XLA instead asks it for the
-version of that API. The function returns null, which means no error.
+XLA calls `@xla` with a call frame that has the addresses of arguments and results (XLA's C API for
+custom calls, a stable binary interface). On registration, XLA calls `@xla` to ask for its version
+of that API. The function returns null, which means no error.
 """
 
 from armlet.codegen.llvm.function import Target, Texts, modules
@@ -14,9 +14,9 @@ IR = read_blocks("xla.ll")
 
 
 def xla_entry(code: Lowered, target: Target, at_once: bool) -> tuple[str, Texts]:
-    """The module of @xla, and the modules of the functions that it calls.
+    """Return the LLVM IR module of @xla, and the modules of the functions that @xla calls.
 
-    With `at_once`, it needs at least as many rows as lanes; without, it computes row by row.
+    With `at_once`, @xla needs at least as many rows as lanes; otherwise it computes row by row.
     """
     functions = many_states_texts if at_once else one_state_texts
     texts = modules(target, functions(code, target))
@@ -36,7 +36,7 @@ def xla_entry(code: Lowered, target: Target, at_once: bool) -> tuple[str, Texts]
 
 
 def _row_by_row(code: Lowered, target: Target) -> str:
-    """A loop that calls @one for each row; inputs of rate "once" have no rows."""
+    """Return a loop that calls @one for each row; inputs of rate "once" have no rows."""
     moves = [*(x.rate == "state" for x in code.inputs.values()), *(True for _ in code.outputs)]
     sizes = [size * moving for size, moving in zip(code.sizes, moves, strict=True)]
     places = (IR["place"](k=k, size=size, F=target.element) for k, size in enumerate(sizes))

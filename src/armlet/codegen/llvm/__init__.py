@@ -1,1 +1,1 @@
-"""Programs and loops as LLVM IR."""
+"""Print programs and loops as LLVM IR."""

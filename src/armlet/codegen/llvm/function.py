@@ -1,7 +1,7 @@
-"""Programs as LLVM IR: scalar code for one state, one state per vector lane for batches.
+"""Print programs as LLVM IR: scalar code for one state, vector code for batches of states.
 
-Sines and cosines whose angles are known at the same time are computed together. The lanes of a
-vector are different angles of one state or, in a batch, one angle of different states.
+Sines and cosines whose angles are available at the same time are computed together. A vector of
+angles holds different angles of one state or, in a batch, the same angle of different states.
 """
 
 import re
@@ -57,23 +57,23 @@ UNFUSED = {
     "fms": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {out}.p, {2}",
     "fnma": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {2}, {out}.p",
 }
-"""The fused operations for a machine without fused multiply-add."""
+"""Replacements of fused operations on a machine without fused multiply-add."""
 LIBRARY = {"exp": 1, "log": 1, "tanh": 1, "atan2": 2, "pow": 2}
-"""The functions of the C library, called lane by lane, and the number of their operands."""
+"""C library function, which is called lane by lane -> number of its operands."""
 LONG, BLOCK = 8000, 200
-"""The most lines of a function that is not cut into blocks, and of a block of a longer function."""
+"""A function of more than LONG lines is cut into blocks of about BLOCK lines."""
 PREDECESSOR = re.compile(r"%([\w.]+) \]")
-"""A pattern for the block that a value of a phi node comes from."""
+"""Pattern of the label of a predecessor block in a phi node."""
 Loaded = dict[tuple[str, int], str]
-"""The names of the loaded entries of inputs, by input and index."""
+"""(input, index of an entry) -> name of the IR value that holds the loaded entry."""
 IR = read_blocks("function.ll")
 PACK = 8
-"""The number of angles of one state that fill a vector."""
+"""Number of angles in a vector, in the code for one state."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """The target of compiled code: dtype, lanes per register, whether multiply-adds are fused."""
+    """Target of compilation: dtype, lanes per vector register, whether multiply-adds are fused."""
 
     dtype: str = "float64"
     lanes: int = 8
@@ -85,13 +85,13 @@ class Target:
 
     @property
     def width(self) -> int:
-        """The bits of a register."""
+        """Number of bits of a vector register."""
         return self.lanes * 8 * BYTES[self.element]
 
 
 @dataclass
 class Body:
-    """The lines of operations on vectors of `lanes` numbers, and the names of their results."""
+    """LLVM IR of operations on vectors of `lanes` numbers: the lines, and the names of results."""
 
     code: Lowered
     target: Target
@@ -99,9 +99,9 @@ class Body:
     lines: list[str]
     name: dict[int, str] = field(default_factory=dict)
     hoisted: Mapping[int, int] = field(default_factory=dict)
-    """The results computed before the loop, and their places at %hoisted."""
+    """Operation number -> index at %hoisted, for results computed before the loop."""
     read: dict[int, str] = field(default_factory=dict)
-    """The names of the hoisted results that the current block of code has loaded."""
+    """Operation number -> name, for hoisted results that the current basic block has loaded."""
 
     def __post_init__(self) -> None:
         element, lanes = self.target.element, self.lanes
@@ -115,7 +115,7 @@ class Body:
             "zero": self.number(0.0),
         }
         self.table = TABLE if self.target.fuses else TABLE | UNFUSED
-        """The text of each operation for these lanes."""
+        """Operation -> LLVM IR for vectors of `lanes` numbers."""
         for word, text in words.items():
             self.table = {op: x.replace(f"{{{word}}}", text) for op, x in self.table.items()}
 
@@ -128,9 +128,9 @@ class Body:
         return self._read(a) if a in self.hoisted else self.name[a]
 
     def _read(self, a: int) -> str:
-        """The name of a hoisted result in every lane, loaded again in each block of code.
+        """Load a hoisted result into all lanes, once per basic block; return the value's name.
 
-        Loading it costs as little as a constant; holding it through the loop would take a register.
+        A load costs as little as a constant; a value held throughout the loop takes a register.
         """
         if a not in self.read:
             out, F = f"%k{len(self.lines)}", self.target.element
@@ -151,7 +151,7 @@ class Body:
         self.lines += self.table[op].format(*operands, out=out).split("\n")
 
     def print(self, loaded: Mapping[tuple[str, int], str], first: int, last: int) -> None:
-        """Add the lines of a span of operations; `loaded` has the names of entries of inputs."""
+        """Append operations `first` to before `last`; `loaded` has the names of input entries."""
         for run in self.code.runs(first, last):
             for i in run:
                 op, args = self.code.operations[i]
@@ -160,7 +160,7 @@ class Body:
             self.print_run(run)
 
     def print_run(self, run: range) -> None:
-        """Add the lines of a run: sines and cosines alone, or other operations alone."""
+        """Append a run of operations: either only sines and cosines, or only other operations."""
         operations = {i: self.code.operations[i] for i in run}
         if any(op in TRIGONOMETRY for op, _ in operations.values()):
             self._trigonometry({(op, args[0]): i for i, (op, args) in operations.items()})
@@ -170,12 +170,12 @@ class Body:
                 self.emit(i, op, args)
 
     def outputs(self) -> Iterator[list[str]]:
-        """The names of the entries of each output."""
+        """Yield the entries of each output as operands in LLVM IR."""
         for output in self.code.outputs:
             yield [self.operand(y) for y in output.values]
 
     def _trigonometry(self, wanted: Mapping[tuple[str, int], int]) -> None:
-        """Add sines and cosines, by @sincos.near, or by @sincos.far if an angle is out of reach."""
+        """Append calls of @sincos.near, or of @sincos.far if an angle is too large for `near`."""
         packed = self.lanes == 1
         size = PACK if packed else 1
         angles = list(dict.fromkeys(angle for _, angle in wanted))
@@ -210,7 +210,7 @@ class Body:
                             self.lines.append(f"{value} = extractelement {V} {whole}, i32 {lane}")
 
     def _vector(self, group: list[int], tag: str, V: str) -> str:
-        """Angles as a vector: several of one state, or one of several states."""
+        """Return a vector of angles: several angles of one state, or one of several states."""
         if self.lanes > 1:
             return self.operand(group[0])
         x = "zeroinitializer"
@@ -222,11 +222,11 @@ class Body:
 
 
 def function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
-    """The text of a function; the first of `lines` must be the label of the first block.
+    """Return the LLVM IR of a function; the first of `lines` must be the label of a block.
 
     LLVM schedules the instructions of a block in quadratic time, so a long function is cut into
-    blocks, which does not affect its speed. The blocks are separated by branches that LLVM cannot
-    prove to be always taken: otherwise it would join the blocks again.
+    blocks; the function runs as fast as before. The branches between blocks have a condition that
+    is always true. Since LLVM cannot prove this, it does not join the blocks again.
     """
     head = f"define void @{name}({', '.join(arguments)}) #0 {{"
     if len(lines) <= LONG:
@@ -249,19 +249,19 @@ def function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
 
 
 def arguments_of(code: Lowered) -> tuple[dict[str, Input], list[str]]:
-    """The inputs by the names of their pointers, and the names of pointers to results."""
+    """Return a dict from pointer name to input, and the names of the pointers to results."""
     inputs = {f"in{k}": x for k, x in enumerate(code.inputs.values())}
     return inputs, [f"out{k}" for k in range(len(code.outputs))]
 
 
 def pointers_of(code: Lowered) -> list[str]:
-    """The parameters of a function for the arguments and the results."""
+    """Return the parameters of an LLVM function: pointers to the arguments and to the results."""
     inputs, outputs = arguments_of(code)
     return [f"ptr noalias %{name}" for name in (*inputs, *outputs)]
 
 
 def load_entries(x: Input, pointer: str, name: str, element: str, lines: list[str]) -> Loaded:
-    """Load the entries of an input of one state; return their names."""
+    """Append loads of all entries of an input in one state; return the names of the values."""
     for k in range(x.size):
         lines += [
             f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
@@ -273,7 +273,7 @@ def load_entries(x: Input, pointer: str, name: str, element: str, lines: list[st
 def store_entries(
     values: Sequence[str], pointer: str, name: str, element: str, lines: list[str]
 ) -> None:
-    """Store the entries of an output of one state."""
+    """Append stores of all entries of an output in one state."""
     for k, value in enumerate(values):
         lines += [
             f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
@@ -282,7 +282,7 @@ def store_entries(
 
 
 def one_state(code: Lowered, target: Target) -> str:
-    """void @one(ptr in…, ptr out…): one state, each argument contiguous."""
+    """Return LLVM IR of `void @one(ptr in…, ptr out…)` for one state in contiguous arrays."""
     inputs, outputs = arguments_of(code)
     F = target.element
     lines = ["entry:"]
@@ -297,11 +297,11 @@ def one_state(code: Lowered, target: Target) -> str:
 
 
 def many_states(code: Lowered, target: Target) -> str:
-    """void @many(ptr in…, ptr out…, i64 from, i64 to): rows of states, one state per lane.
+    """Return LLVM IR of `void @many(ptr in…, ptr out…, i64 from, i64 to)`, one state per lane.
 
-    Rows are read as vectors and transposed in registers. There must be at least as many rows as
-    lanes: if the last vector would not be full, it computes some rows again. Inputs of rate "once"
-    have no rows; what depends on them alone is computed before the loop.
+    Rows of states are read as vectors and transposed in registers. There must be at least as many
+    rows as lanes: a last vector that is not full computes some rows again. Inputs of rate "once"
+    have no rows; operations that depend on these inputs alone run before the loop.
     """
     inputs, outputs = arguments_of(code)
     before: list[str] = []
@@ -322,14 +322,14 @@ def many_states(code: Lowered, target: Target) -> str:
 
 
 def over_rows(lines: Iterable[str], lanes: int) -> list[str]:
-    """A loop over the rows %from to %to; `lines` compute one row per lane, from %i on."""
+    """Return a loop over the rows %from to %to; its body `lines` computes rows from %i on."""
     return IR["rows"](lines=lines, lanes=lanes).split("\n")
 
 
 def _before_the_loop(
     code: Lowered, target: Target, inputs: Mapping[str, Input], lines: list[str]
 ) -> None:
-    """Do the operations on inputs of rate "once", and store at %hoisted what the loop reads."""
+    """Append the operations before the loop; their results that the loop reads go to %hoisted."""
     F = target.element
     lines.append(f"%hoisted = alloca [{max(1, len(code.hoisted))} x {F}], align 64")
     loaded: Loaded = {}
@@ -342,7 +342,7 @@ def _before_the_loop(
 
 
 def module(target: Target, *texts: str) -> str:
-    """The text of a module of functions, with declarations and the sine functions they call."""
+    """Return an LLVM IR module: declarations, called sine functions, and the functions `texts`."""
     widths = sorted({PACK, target.lanes})
     lines = ["declare double @sin(double)", "declare double @cos(double)"]
     for element in BYTES:
@@ -365,7 +365,7 @@ def module(target: Target, *texts: str) -> str:
 
 
 class Texts(Sequence[str]):
-    """A sequence of texts, each printed when it is indexed, in any thread."""
+    """Sequence of LLVM IR texts; indexing, in any thread, calls the printer of a text."""
 
     def __init__(self, printers: Iterable[Callable[[], str]]) -> None:
         self.printers = list(printers)
@@ -382,7 +382,7 @@ class Texts(Sequence[str]):
 
 
 def modules(target: Target, texts: Sequence[str]) -> Texts:
-    """Each text as a module of its own, with the declarations that it needs."""
+    """Return a sequence of LLVM IR modules, one for each text, with declarations."""
 
     def print_module(k: int) -> str:
         return module(target, texts[k])

@@ -1,4 +1,4 @@
-"""Loops around programs as LLVM IR: carried values stay in registers, one run per vector lane."""
+"""Print loops around programs as LLVM IR: carried values in registers, one run per lane."""
 
 from armlet.codegen.llvm.function import (
     Body,
@@ -19,18 +19,18 @@ from armlet.graph import Input, Loop
 
 IR = read_blocks("loop.ll")
 SCALARS = ("runs", "from", "to", "first", "steps", "every")
-"""The arguments of a loop after its pointers, all integers.
+"""Integer arguments of a loop, after the pointers.
 
-The number of runs; the first run to compute and the one after the last; the number of the first
-step; the number of steps; and the number of steps that a recorded row stands for, both 1 or more.
+There are `runs` runs in the arrays; runs `from` to before `to` are computed. The first step has the
+number `first`. There are `steps` steps, and `every` steps per recorded row, both 1 or more.
 """
 
 
 def loop_function(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> str:
-    """void @loop(ptr in…, ptr out…, i64 …): a loop around a lowered program, for many runs.
+    """Return LLVM IR of `void @loop(ptr in…, ptr out…, i64 …)`: a program in a loop, many runs.
 
-    The last arguments are SCALARS. At least as many runs as lanes must be computed: the last
-    vector may compute some runs again, so results must not overwrite the starts of carried inputs.
+    The last arguments are SCALARS. At least as many runs as lanes must be computed. The last vector
+    may compute some runs again, so results must not overwrite the initial values of carried inputs.
     Inputs that do not change with the steps must be lowered with the rate "once".
     """
     text = _Text(loop, code, target, lanes)
@@ -60,7 +60,7 @@ def loop_function(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> 
 
 
 class _Text:
-    """The lines of a loop for as many runs as there are lanes, from run %i on."""
+    """Lines of a loop that computes one run per lane, from run %i on."""
 
     def __init__(self, loop: Loop, code: Lowered, target: Target, lanes: int) -> None:
         self.loop, self.lanes, self.F = loop, lanes, target.element
@@ -72,13 +72,12 @@ class _Text:
         self.sources = {name: place for place, name in loop.carried.items()}
 
     def take_lines(self) -> str:
-        """Return the lines so far, and clear them."""
         text = "\n".join(self.lines)
         self.lines.clear()
         return text
 
     def load_before(self, name: str, x: Input) -> None:
-        """Load before the first step: starts, and inputs that do not change with the steps."""
+        """Load an input before the loop, if it is carried or the same in all steps."""
         if x.name in self.sources:
             self.starts |= self._of_runs(name, name, x)
             self.loaded |= {
@@ -90,7 +89,7 @@ class _Text:
             self.loaded |= self._of_all(name, name, x)
 
     def load_within(self, name: str, x: Input) -> None:
-        """Load the inputs that change with every step or stage."""
+        """Load an input inside the loop, if it changes with the steps or stages."""
         if x.name in self.sources or x.rate in ("run", "once"):
             return
         number = "%stage" if x.rate == "stage" else "%step"
@@ -106,7 +105,7 @@ class _Text:
         self.loaded |= read(pointer, name, x)
 
     def record(self, name: str, entries: list[str]) -> None:
-        """Store an output as a row, if this step is the last one of a row or of the loop."""
+        """Store an output as a row, if the current step ends a recorded row or the loop."""
         last = self.loop.stages - 1
         self.lines.append(IR["record"](name=name, last_stage=last, size=len(entries)))
         row, size = f"%{name}.row", f"%{name}.size"
@@ -118,7 +117,6 @@ class _Text:
         self.lines += [f"br label %{name}.go_on", f"{name}.go_on:"]
 
     def store(self, pointer: str, name: str, entries: list[str]) -> None:
-        """Store the entries of an output, for the runs in all lanes."""
         if self.lanes > 1:
             store_columns(pointer, entries, self.F, self.lanes, self.lines)
             return
@@ -126,7 +124,7 @@ class _Text:
         store_entries(entries, f"{pointer}.run", name, self.F, self.lines)
 
     def phis(self, values: list[list[str]]) -> list[str]:
-        """The phi nodes of carried inputs: the start, and then the result of the last step."""
+        """Return phi nodes of carried inputs: initial values, then results of the previous step."""
         return [
             f"{self.loaded[name, k]} = phi {self.V} [ {start}, %begun ], "
             f"[ {values[self.sources[name]][k]}, %turned ]"
@@ -134,7 +132,7 @@ class _Text:
         ]
 
     def _of_runs(self, pointer: str, name: str, x: Input) -> Loaded:
-        """Load the entries of an input that has a row for every run."""
+        """Load an input that has a row for every run; return its entries, one vector each."""
         if self.lanes > 1:
             columns = load_columns(pointer, x.size, self.F, self.lanes, self.lines)
             return {(x.name, k): column for k, column in enumerate(columns)}
@@ -142,7 +140,7 @@ class _Text:
         return load_entries(x, f"{pointer}.run", name, self.F, self.lines)
 
     def _of_all(self, pointer: str, name: str, x: Input) -> Loaded:
-        """Load into every lane the entries of an input that is the same for all runs."""
+        """Load an input that is the same for all runs; return its entries, one vector each."""
         loaded = load_entries(x, pointer, name, self.F, self.lines)
         if self.lanes == 1:
             return loaded

@@ -1,10 +1,10 @@
-"""Sine and cosine of a vector, as LLVM IR: range reduction and polynomials, at most 2 ulp.
+"""Sine and cosine of a vector, as LLVM IR, with an error of at most 2 ulp.
 
-A multiple k of a quarter turn is subtracted term by term, polynomials approximate sine and cosine
-on [-π/4, π/4], and the quadrant k mod 4 selects polynomial and sign. All is computed in the dtype
-of the vector. Lanes that are out of reach of this reduction, NaN included, are computed in another
-way, independently of their neighbours: doubles by the C library, singles as doubles. The largest
-error of all singles within reach is 1.54 ulp; the largest error found for doubles is 1.6 ulp.
+Range reduction subtracts k π/2 term by term. Polynomials then approximate sine and cosine on
+[-π/4, π/4], and the quadrant k mod 4 selects polynomial and sign. All this is computed in the
+dtype of the vector. Angles beyond `Constants.reach`, and NaN, are computed in another way, without
+effect on other lanes: doubles by the C library, singles as doubles. Up to `reach`, the largest
+error of all singles is 1.54 ulp; the largest error observed for doubles is 1.6 ulp.
 """
 
 from collections.abc import Mapping
@@ -22,27 +22,27 @@ IR = read_blocks("sincos.ll")
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants of sine and cosine for a dtype: reach, reduction and polynomials."""
+    """Constants of sine and cosine for a dtype: largest angle, range reduction, polynomials."""
 
     element: str
     bits: int
     reach: Mapping[bool, float]
-    """The largest |x| for which the reduction is accurate, by whether the machine fuses."""
+    """By whether multiply-adds are fused: the largest |x| with accurate range reduction."""
     round: float
-    """Adding this number rounds to a whole number, which is then in the last bits of the sum."""
+    """Adding this number to x rounds x to an integer, which is in the last bits of the sum."""
     quarter: Mapping[bool, tuple[float, ...]]
-    """π/2 as a sum p₀ + p₁ + …, by whether the machine fuses.
+    """By whether multiply-adds are fused: the terms p₀, p₁, … of a sum equal to π/2.
 
-    Fused, x - k p₀ is exact. Unfused, all terms but the last have so few bits that their products
-    with k are exact. All terms are positive, so that -0.0 stays -0.0.
+    With fused multiply-adds, x - k p₀ is exact. Without, all terms but the last have so few bits
+    that their products with k are exact. All terms are positive, so that -0.0 stays -0.0.
     """
     sin: tuple[float, ...]
-    """(sin r - r) / r³ as a polynomial of r²."""
+    """Coefficients of a polynomial in r² for (sin r - r) / r³, lowest order first."""
     cos: tuple[float, ...]
-    """(cos r - 1 + r²/2) / r⁴ as a polynomial of r²."""
+    """Coefficients of a polynomial in r² for (cos r - 1 + r²/2) / r⁴, lowest order first."""
 
     def nearest(self, value: float) -> np.floating[Any]:
-        """The nearest number of the dtype."""
+        """Return the number of the dtype nearest to `value`."""
         number: np.floating[Any] = np.dtype(f"f{self.bits // 8}").type(value)
         return number
 
@@ -75,15 +75,15 @@ CONSTANTS = {
     ),
 }
 # fmt: on
-"""The constants by dtype. The polynomials of doubles are those of fdlibm.
+"""Dtype -> constants. The polynomials for doubles are from fdlibm.
 
-Those of singles were fitted to minimize the largest relative error, each coefficient rounded
-before the next was fitted: 4e-9 and 1e-10 in exact arithmetic.
+The polynomials for singles were fitted to minimize the largest relative error, each coefficient
+rounded before the next was fitted. In exact arithmetic these errors are 4e-9 and 1e-10.
 """
 
 
 def near(dtype: str, lanes: int, fuses: bool) -> str:
-    """The text of @sincos.near, which returns sine and cosine of a vector within reach."""
+    """Return LLVM IR of @sincos.near: sine and cosine of angles up to `Constants.reach`."""
     of = CONSTANTS[dtype]
     V, S = vector_type(of.element, lanes), type_suffix(of.element, lanes)
     I, B = f"<{lanes} x i{of.bits}>", f"<{lanes} x i1>"
@@ -109,7 +109,7 @@ def near(dtype: str, lanes: int, fuses: bool) -> str:
         return value
 
     def reduction(first: float, *middle: float, last: float) -> None:
-        """%r = x - k π/2; unfused, the rounding errors are subtracted at the end."""
+        """Append %r = x - k π/2; without fused operations, subtract rounding errors at the end."""
         r, lost = fma("%r0", "%k", number(-first), "%x"), ""
         for j, term in enumerate(middle, 1):
             before, r = r, fma(f"%r{j}", "%k", number(-term), r)
@@ -144,7 +144,7 @@ def near(dtype: str, lanes: int, fuses: bool) -> str:
 
 
 def far(dtype: str, lanes: int, fuses: bool) -> str:
-    """The text of @sincos.far, which computes lanes out of reach in another way."""
+    """Return LLVM IR of @sincos.far: sine and cosine of angles of any size."""
     of = CONSTANTS[dtype]
     V = vector_type(of.element, lanes)
     text = IR["far"](
@@ -159,7 +159,7 @@ def far(dtype: str, lanes: int, fuses: bool) -> str:
 
 
 def _by_library(lanes: int) -> list[str]:
-    """%sin.far and %cos.far of doubles, by the C library lane by lane."""
+    """Return the lines that compute %sin.far and %cos.far of doubles by the C library."""
     return [
         line
         for name in ("sin", "cos")
@@ -168,14 +168,14 @@ def _by_library(lanes: int) -> list[str]:
 
 
 def _as_doubles(lanes: int) -> str:
-    """%sin.far and %cos.far of singles, by @sincos.far of doubles."""
+    """Return the lines that compute %sin.far and %cos.far of singles by @sincos.far of doubles."""
     W = vector_type("double", lanes)
     V, S = vector_type("float", lanes), type_suffix("double", lanes)
     return IR["as_doubles"](V=V, W=W, P=pair_type(W), S=S)
 
 
 def sines(dtype: str, lanes: int, fuses: bool) -> list[str]:
-    """The texts of @sincos.near and @sincos.far for a vector, and of the functions they call."""
+    """Return LLVM IR of @sincos.near, @sincos.far and the functions that they call."""
     wider = sines("float64", lanes, fuses) if dtype == "float32" else []
     return [*wider, near(dtype, lanes, fuses), far(dtype, lanes, fuses)]
 

@@ -1,9 +1,9 @@
-"""Long programs as LLVM IR: functions of a few hundred operations each.
+"""Print long programs as LLVM IR: functions of a few hundred operations each.
 
 LLVM takes more than linear time for a long function, so the program of a large robot is split into
-chunks. Values that one chunk computes and another reads go through memory, where a place is used
-again once its value is not needed any more. This memory holds rows of states as columns: loops
-transpose inputs into it and outputs out of it. Operations keep their numbers in the program.
+chunks. A value that one chunk computes and another reads goes through a memory slot, which is
+reused once its value is no longer needed. For batches, a slot holds one value for several states;
+loops transpose rows of inputs to slots, and slots to rows of outputs.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,21 +30,21 @@ from armlet.codegen.templates import read_blocks
 
 IR = read_blocks("split.ll")
 OPERATIONS, ENTRIES = 4000, 500
-"""The most operations, and entries of arguments and results, of a program that is not split: more
-than a seven-joint arm needs."""
+"""A program with more operations, or more entries of arguments and results, is split. The programs
+of a seven-joint arm are shorter."""
 SIZE, ANGLES = 300, 8
-"""The number of operations at which a chunk ends, and the most angles of a run within it."""
+"""A chunk ends once it has SIZE operations; a run of sines in it has at most ANGLES angles."""
 TOGETHER = 10
-"""The number of chunks compiled together, which takes a fraction of a second."""
+"""Number of chunks compiled together, which takes a fraction of a second."""
 ALIGNED = 64
-"""The alignment of memory in bytes, so that no vector lies in two lines of the cache."""
+"""Alignment of memory in bytes, so that no vector crosses a boundary of cache lines."""
 
 Chunk = list[range]
-"""Runs of operations, which become one function."""
+"""Runs of operations that are printed as one function."""
 
 
 class Place(NamedTuple):
-    """The place of a value in memory: a pointer, and the index of a number or vector."""
+    """Memory slot of a value: name of a pointer, and index of a number or vector from there."""
 
     pointer: str
     entry: int
@@ -52,13 +52,13 @@ class Place(NamedTuple):
 
 @without_collections
 def one_state_texts(code: Lowered, target: Target) -> Texts:
-    """The texts of @one and the functions it calls, to compile one by one; @one is in text 0."""
+    """Return texts to compile one by one: @one, in the first text, and the functions it calls."""
     return _one_state(code, target) if is_long(code) else Texts([partial(one_state, code, target)])
 
 
 @without_collections
 def many_states_texts(code: Lowered, target: Target) -> Texts:
-    """The texts of @many and the functions it calls, to compile one by one; @many is in text 0."""
+    """Return texts to compile one by one: @many, in the first text, and the functions it calls."""
     if is_long(code):
         return _many_states(code, target)
     return Texts([partial(many_states, code, target)])
@@ -69,11 +69,11 @@ def is_long(code: Lowered) -> bool:
     return len(code.operations) > OPERATIONS or sum(code.sizes) > ENTRIES
 
 
-# ------------------------------------------------------------------ cuts, and what passes them
+# ------------------------------------------------------------------ chunks and memory slots
 
 
 def chunks_of(code: Lowered, first: int, last: int) -> list[Chunk]:
-    """The operations from `first` to before `last`, in their order, cut into chunks."""
+    """Cut the operations from `first` to before `last`, in their order, into chunks."""
     chunks: list[Chunk] = []
     size = SIZE
     for run in code.runs(first, last):
@@ -87,7 +87,7 @@ def chunks_of(code: Lowered, first: int, last: int) -> list[Chunk]:
 
 
 def _split_run(code: Lowered, run: range) -> Iterator[range]:
-    """Split a run into runs of at most SIZE operations or, for sines and cosines, ANGLES angles."""
+    """Yield parts of a run, of at most SIZE operations or, for sines and cosines, ANGLES angles."""
     if not run or code.operations[run[0]].op not in TRIGONOMETRY:
         yield from (run[k : k + SIZE] for k in range(0, len(run), SIZE))
         return
@@ -105,7 +105,7 @@ def _split_run(code: Lowered, run: range) -> Iterator[range]:
 def places_of(
     code: Lowered, chunks: Sequence[Chunk], wanted: Iterable[Operand]
 ) -> tuple[dict[int, int], int]:
-    """The places of results that other chunks read or that are `wanted`; the number of places."""
+    """Return the slots of results that are `wanted` or read by other chunks, and the slot count."""
     until: dict[Operand, int] = {}
     for k, i in _with_chunk(chunks):
         op, args = code.operations[i]
@@ -131,7 +131,7 @@ def places_of(
 
 
 def _with_chunk(chunks: Iterable[Chunk]) -> Iterator[tuple[int, int]]:
-    """Pairs of the number of a chunk and that of an operation in it, in order."""
+    """Yield (number of a chunk, number of an operation in the chunk), in order."""
     return ((k, i) for k, chunk in enumerate(chunks) for run in chunk for i in run)
 
 
@@ -140,14 +140,13 @@ def _with_chunk(chunks: Iterable[Chunk]) -> Iterator[tuple[int, int]]:
 
 @dataclass
 class _ChunkBody(Body):
-    """The lines of a chunk, which reads results of other chunks and writes results for them."""
+    """LLVM IR of a chunk, with loads and stores of results that other chunks share."""
 
     sources: Mapping[int, Place] = field(default_factory=dict)
     targets: Mapping[int, Sequence[Place]] = field(default_factory=dict)
 
     @property
     def bytes(self) -> int:
-        """The size of a value in bytes."""
         return self.lanes * BYTES[self.target.element]
 
     def operand(self, a: Operand) -> str:
@@ -158,13 +157,12 @@ class _ChunkBody(Body):
         return super().operand(a)
 
     def store(self, value: str, place: Place) -> None:
-        """Write a value to a place."""
         at = f"%w{len(self.lines)}"
         self._point(at, place)
         self.lines.append(f"store {self.T} {value}, ptr {at}, align {self.bytes}")
 
     def print_chunk(self, chunk: Chunk) -> None:
-        """Add the lines of operations, and those that write their results."""
+        """Append the operations of a chunk, and the stores of results that have memory slots."""
         for run in chunk:
             self.print_run(run)
             for i in run:
@@ -178,11 +176,11 @@ class _ChunkBody(Body):
 
 
 class _Functions:
-    """A span of operations as functions, one for each chunk, whose arguments are pointers.
+    """LLVM functions for a span of operations, one function per chunk, with pointers as arguments.
 
-    `body` says where inputs lie and where results go. The last two arguments, %read and %written,
-    are both %memory, whose entries from `begin` on are used. They may be `noalias`, since no chunk
-    loads an entry that it stores: LLVM need not compare all loads with all stores.
+    `body` has the memory slots of inputs and results. Further slots are at %memory from `begin` on.
+    The last two arguments, %read and %written, are both %memory. They may be `noalias`, since no
+    chunk loads a slot that it stores; then LLVM need not compare all loads with all stores.
     """
 
     def __init__(
@@ -206,7 +204,7 @@ class _Functions:
         body.targets = targets
 
     def texts(self) -> list[Callable[[], str]]:
-        """The printers of the texts, with up to TOGETHER functions in each."""
+        """Return the printers of texts, which have up to TOGETHER functions each."""
         numbers = range(len(self.chunks))
         return [
             partial(self._functions, numbers[k : k + TOGETHER])
@@ -226,18 +224,16 @@ class _Functions:
         return "\n".join([head, "entry:", *body.lines, "ret void", "}"])
 
     def declarations(self) -> list[str]:
-        """The declarations of the functions, for a text that calls them."""
         types = ", ".join(["ptr"] * (len(self.arguments) + 2))
         return [f"declare void @{self.name}.{k}({types})" for k in range(len(self.chunks))]
 
     def calls(self) -> list[str]:
-        """The lines that call the functions, in order."""
         pointers = ", ".join(f"ptr %{name}" for name in (*self.arguments, "memory", "memory"))
         return [f"call void @{self.name}.{k}({pointers})" for k in range(len(self.chunks))]
 
 
 def _input_places(code: Lowered, *rates: str) -> dict[int, Place]:
-    """The places of the entries of inputs whose rate is one of `rates`."""
+    """Return operation number -> memory slot, for entries of inputs with one of the `rates`."""
     pointer = {x.name: name for name, x in arguments_of(code)[0].items() if x.rate in rates}
     return {
         i: Place(pointer[args[0]], args[1])
@@ -247,7 +243,7 @@ def _input_places(code: Lowered, *rates: str) -> dict[int, Place]:
 
 
 def _one_state(code: Lowered, target: Target) -> Texts:
-    """The texts of @one, which stores constant results and calls chunks that store the others."""
+    """Return the texts of @one, which stores constant results, and of the chunks it calls."""
     inputs, outputs = arguments_of(code)
     sources, targets = _input_places(code, "state", "once"), dict[int, list[Place]]()
     body = _ChunkBody(code, target, 1, [], sources=sources, targets=targets)
@@ -275,7 +271,7 @@ def _one_state(code: Lowered, target: Target) -> Texts:
 
 
 def _many_states(code: Lowered, target: Target) -> Texts:
-    """The texts of @many, which calls chunks between loops that transpose inputs and outputs.
+    """Return the texts of @many, which transposes inputs, calls chunks and transposes outputs.
 
     In memory, columns of inputs come first, then columns of outputs that are equal in all rows.
     """
@@ -336,5 +332,5 @@ def _many_states(code: Lowered, target: Target) -> Texts:
 
 
 def _key(value: Operand) -> Operand | str:
-    """The key of an entry of an output in the table of columns: 0.0 and -0.0 differ."""
+    """Return a dict key for an output entry, which differs for 0.0 and -0.0."""
     return bits(value) if isinstance(value, float) else value

@@ -1,10 +1,10 @@
-"""Conversion of rows of states to vectors with one state per lane, and back, as LLVM IR.
+"""LLVM IR that converts rows of states to vectors with one state per lane, and back.
 
-A block of as many rows as lanes is read as vectors along the rows and transposed in registers by a
-butterfly of shuffles; it is written as full vectors, one after the other. A vector that is longer
-than the rest of its row goes on in the next row; only a vector that would leave the block is
-masked, since not all processors prefetch what masked loads read. On a Zen 3, torques of 100,000
-states of seven joints take 16 ns per state in float32, and 22 ns if all loads are masked.
+A block has as many rows as a vector has lanes. It is read as vectors along the rows, transposed in
+registers by a butterfly of shuffles, and written as full vectors. A vector that is longer than the
+rest of its row continues in the next row. Only loads beyond the end of the block are masked, since
+not all processors prefetch for masked loads: on a Zen 3, torques of 100,000 states of seven joints
+take 16 ns per state in float32, and 22 ns if all loads are masked.
 """
 
 from armlet.codegen.llvm.types import BYTES, type_suffix, vector_type
@@ -14,7 +14,7 @@ IR = read_blocks("transpose.ll")
 
 
 def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str]) -> list[str]:
-    """Load the rows from %i on, and return their columns, one vector each."""
+    """Append loads of the rows from %i on; return the columns of the rows, one vector each."""
     V = vector_type(element, lanes)
     columns: list[str] = []
     for start in range(0, size, lanes):
@@ -39,10 +39,10 @@ def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str
 def store_columns(
     name: str, columns: list[str], element: str, lanes: int, lines: list[str]
 ) -> None:
-    """Write columns, one vector each, to the rows from %i on, which are contiguous.
+    """Append stores of columns, one vector each, to the contiguous rows from %i on.
 
-    The rows, one per lane, fill one vector per column; each of these vectors is shuffled together
-    from the rows that it overlaps.
+    There is one row per lane, so the rows fill as many vectors as there are columns. Each stored
+    vector is shuffled together from the rows that it overlaps.
     """
     V = vector_type(element, lanes)
     size = len(columns)
@@ -64,7 +64,7 @@ def store_columns(
 
 
 def _gather(sources: list[tuple[str, int]], name: str, V: str, lanes: int, lines: list[str]) -> str:
-    """The vector whose lane k is taken from the vector and lane `sources[k]`."""
+    """Return a vector whose lane k comes from the (vector, lane) in `sources[k]`."""
     first, *others = dict.fromkeys(vector for vector, _ in sources)
     whole, order = first, [lane for _, lane in sources]
     for step, other in enumerate(others or ["poison"]):
@@ -88,7 +88,7 @@ def _mask(width: int, lanes: int) -> str:
 def _row_pointers(
     tag: str, rows: str, size: int, column: int | str, element: str, lanes: int, lines: list[str]
 ) -> list[str]:
-    """The pointers to entry `column` of each of the rows from %i on."""
+    """Return pointers to entry `column` of the rows from %i on, one row per lane."""
     pointers = []
     for r in range(lanes):
         at = f"%{tag}{r}"
@@ -103,7 +103,7 @@ def _row_pointers(
 
 
 def _transpose(rows: list[str], name: str, V: str, lanes: int, lines: list[str]) -> list[str]:
-    """The columns of `rows`, which are one per lane, by a butterfly of shuffles."""
+    """Transpose `rows`, one per lane, by a butterfly of shuffles; return the columns."""
     step = 1
     while step < lanes:
         low = [k if not k & step else lanes + k - step for k in range(lanes)]
@@ -128,9 +128,9 @@ def _transpose(rows: list[str], name: str, V: str, lanes: int, lines: list[str])
 
 
 def columns_from_rows(name: str, size: int, begin: int, element: str, lanes: int) -> str:
-    """void @name(ptr rows, ptr columns, i64 i): copy rows from i on to columns from `begin`.
+    """Return LLVM IR of `void @name(ptr rows, ptr columns, i64 i)`: copy rows to columns.
 
-    A loop takes as many columns at a time as there are lanes; the last ones may be copied twice.
+    The first row is i, the first column is `begin`. The last columns may be copied twice.
     """
     V = vector_type(element, lanes)
     lines: list[str] = []
@@ -155,7 +155,7 @@ def columns_from_rows(name: str, size: int, begin: int, element: str, lanes: int
 
 
 def rows_from_columns(name: str, places: list[int], element: str, lanes: int) -> str:
-    """void @name(ptr rows, ptr columns, i64 i): copy the columns at `places` to rows from i."""
+    """Return LLVM IR of `void @name(ptr rows, ptr columns, i64 i)`: copy columns to rows."""
     V, size = vector_type(element, lanes), len(places)
     lines: list[str] = []
     columns = []
@@ -183,6 +183,6 @@ def rows_from_columns(name: str, places: list[int], element: str, lanes: int) ->
 
 
 def _by_columns(name: str, size: int, lanes: int, lines: list[str]) -> str:
-    """A loop over the columns, as many at a time as there are lanes, from %column on."""
+    """Return @name: a loop whose body `lines` copies one column per lane, from %column on."""
     last = max(0, size - lanes)
     return IR["by_columns"](name=name, lines=lines, lanes=lanes, last=last)

@@ -7,33 +7,33 @@ BYTES = {"double": 8, "float": 4}
 
 
 def vector_type(element: str, lanes: int) -> str:
-    """The type of a vector of `lanes` numbers, or of a single number if `lanes` is 1."""
+    """Return the type of a vector of `lanes` numbers, or of a single number if `lanes` is 1."""
     return element if lanes == 1 else f"<{lanes} x {element}>"
 
 
 def type_suffix(element: str, lanes: int) -> str:
-    """The suffix of intrinsic functions of a vector of `lanes` numbers, such as v8f64."""
+    """Return the suffix of LLVM intrinsics for a vector of `lanes` numbers, such as v8f64."""
     number = f"f{8 * BYTES[element]}"
     return number if lanes == 1 else f"v{lanes}{number}"
 
 
 def pair_type(V: str) -> str:
-    """The type of a pair of vectors of type `V`."""
+    """Return the type of a pair of vectors of type `V`."""
     return f"{{ {V}, {V} }}"
 
 
 def bits(x: float) -> str:
-    """The exact notation of a number in LLVM IR, for doubles and singles alike."""
+    """Return the exact hexadecimal notation of a number in LLVM IR, also for singles."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
 
 def splat(element: str, value: str, lanes: int) -> str:
-    """A constant with the same value in every lane."""
+    """Return a constant with the same value in every lane."""
     return value if lanes == 1 else "<" + ", ".join([f"{element} {value}"] * lanes) + ">"
 
 
 def broadcast(out: str, first: str, value: str, element: str, lanes: int) -> list[str]:
-    """The lines that copy `value` into every lane of a vector, by way of its first lane."""
+    """Return the lines that copy `value` into every lane of the vector `out`."""
     V = vector_type(element, lanes)
     return [
         f"{first} = insertelement {V} poison, {element} {value}, i32 0",
@@ -42,7 +42,7 @@ def broadcast(out: str, first: str, value: str, element: str, lanes: int) -> lis
 
 
 def library_call(op: str, operands: Sequence[str], out: str, element: str, lanes: int) -> list[str]:
-    """The lines that call a function of the C library, for one lane after the other."""
+    """Return the lines that call a function of the C library for one lane after the other."""
     F, T = element, vector_type(element, lanes)
     function = op if F == "double" else f"{op}f"
     if lanes == 1:

@@ -1,4 +1,4 @@
-"""Source code of programs: C, C++ and CUDA for compilers, and notations for people to read."""
+"""Print programs as source code: C, C++ and CUDA for compilers, other notations for people."""
 
 from armlet.codegen.source.assignments import assignments
 from armlet.codegen.source.c import LANGUAGES, identifier, print_function
@@ -12,7 +12,7 @@ __all__ = ["source", "sympy_formulas"]
 def source(
     program: Program, target: str, name: str | None, dtype: str, fused: bool | None, sines: str
 ) -> str:
-    """A program as source code for a target; `Program.source` documents the options."""
+    """Return a program as source code for a target; `Program.source` documents the options."""
     name = name or program.name
     if target in LANGUAGES:
         return print_function(program, name, target, dtype, fused, sines)

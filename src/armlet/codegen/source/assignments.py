@@ -1,7 +1,7 @@
-"""A program as readable assignments to named variables: one operation or sum of products each.
+"""Convert programs to readable assignments, each of one operation or one sum of products.
 
-The assignments do each operation of the program once, with the same rounding. Operations on
-constants alone come first, since they are not counted; the others keep their order.
+The assignments evaluate each operation of the program once, with the same rounding. Operations on
+constants alone come first and are not counted. All other operations keep their order.
 """
 
 import re
@@ -15,7 +15,7 @@ from armlet.graph import Program, Traced
 from armlet.graph.signature import Shape
 
 LONGEST = 4
-"""The largest number of terms of a sum on one line, and of factors of a product."""
+"""Largest number of terms of a sum, and of factors of a product, on one line."""
 LETTERS = {
     "inverse_dynamics": ("tau",),
     "inertia_matrix": ("H",),
@@ -35,7 +35,7 @@ LETTERS = {
     "gravity_regressor": ("Y",),
     "energy_regressor": ("Y",),
 }
-"""The names of the results of each quantity."""
+"""Quantity -> names of its results."""
 RESERVED = """
     abs and array arctan2 as assert asarray async atan atan2 await baremodule begin break case catch
     class const constants continue cos def del do double e elif else elseif end except exp export
@@ -48,7 +48,7 @@ RESERVED = """
 
 
 class Term(NamedTuple):
-    """An operation inside an expression."""
+    """An operation with its operands, within an expression."""
 
     op: str
     args: tuple["Operand", ...]
@@ -59,14 +59,14 @@ Operand = Term | str | int | float
 
 
 class Assignment(NamedTuple):
-    """A variable and the expression it holds."""
+    """The name of a variable, and the expression assigned to the variable."""
 
     name: str
     value: Operand
 
 
 class Entry(NamedTuple):
-    """The variable that holds an entry of an argument."""
+    """A variable that holds an entry of an argument."""
 
     name: str
     argument: str
@@ -80,21 +80,21 @@ class Result(NamedTuple):
     name: str
     shape: Shape
     entries: tuple[Assignment, ...]
-    """The name of each entry, and the variable or number that it equals."""
+    """For each entry its name, and the variable or number that the entry equals."""
 
 
 class Assignments(NamedTuple):
-    """A program as assignments, in their order."""
+    """A program as assignments, in order."""
 
     arguments: tuple[str, ...]
     entries: tuple[Entry, ...]
-    """The entries of the arguments that the program reads."""
+    """The argument entries that the program reads."""
     symbols: tuple[str, ...]
-    """The names of constants without a value."""
+    """The names of symbolic constants."""
     constants: tuple[Assignment, ...]
-    """The assignments that depend on constants alone, which are not counted."""
+    """Assignments that depend on constants alone; their operations are not counted."""
     lines: tuple[Assignment, ...]
-    """The assignments that depend on the arguments, whose operations are counted."""
+    """Assignments that depend on arguments; their operations are counted."""
     results: tuple[Result, ...]
     single: bool
     """Whether the only result is returned bare."""
@@ -106,7 +106,7 @@ class Assignments(NamedTuple):
 
 
 def assignments(program: Program) -> Assignments:
-    """The program as assignments to named variables."""
+    """Convert a program to assignments to named variables."""
     names = _Names(program)
     nested = _nested(program)
     value: dict[int, Operand] = {}
@@ -147,7 +147,7 @@ def assignments(program: Program) -> Assignments:
 
 
 def _nested(program: Program) -> set[int]:
-    """The operations that are written inside the one expression that uses them."""
+    """Return the numbers of operations to write inside the only expression that uses them."""
     outputs = [y for output in program.outputs for y in output.flat]
     operands = (a for _, _, args in program.nodes for a in args)
     every = (*operands, *outputs, *outputs)  # outputs count twice, to become variables
@@ -157,7 +157,7 @@ def _nested(program: Program) -> set[int]:
     size: dict[int, int] = {}  # the terms of a sum, or the factors of a product
 
     def takes(i: int, a: Any, ops: Iterable[str]) -> bool:
-        """Whether operand `a` may be written inside node `i`; its operation must be in `ops`."""
+        """Whether operand `a`, an operation in `ops`, may be written inside node `i`."""
         return (
             isinstance(a, Traced)
             and uses[a.index] == 1
@@ -190,9 +190,9 @@ def _nested(program: Program) -> set[int]:
 
 
 def _sum_first(op: str, operands: list[Operand]) -> tuple[Operand, ...]:
-    """The operands in the order that needs no parentheses: x + (a + b) = a + b + x.
+    """Return the operands in an order without parentheses: x + (a + b) becomes a + b + x.
 
-    Addition and multiplication commute exactly in floating-point numbers.
+    Floating-point addition and multiplication are exactly commutative.
     """
     inner = {"add": ("add", "sub"), "mul": ("mul",)}.get(op, ())
     if len(operands) == 2 and isinstance(operands[1], Term) and operands[1].op in inner:
@@ -205,25 +205,24 @@ def _number(x: Any) -> int | float:
 
 
 def _place(k: int, shape: Shape) -> tuple[int, ...]:
-    """The indices of entry k of an array, row by row."""
     return tuple(int(x) for x in np.unravel_index(k, shape)) if shape else ()
 
 
 def _entry_name(name: str, place: tuple[int, ...], shape: Shape) -> str:
-    """The name of an entry: H12, or H1_12 where an index may have two digits."""
+    """Return the name of an array entry: H12, or H1_12 if an index may have two digits."""
     between = "_" if max(shape, default=0) > 9 else ""
     head = f"{name}_" if name[-1:].isdigit() and place else name
     return head + between.join(str(k + 1) for k in place)
 
 
 class _Names:
-    """The names of variables, all different."""
+    """The names of the variables of a program, all different."""
 
     def __init__(self, program: Program) -> None:
         self.taken = set(RESERVED.split())
         self.of: dict[int, str] = {}
         self.joints: dict[str, tuple[int, ...]] = {}
-        """The joints whose angles a variable adds up, by the name of the variable."""
+        """Name of a variable -> the joints whose angles the variable sums up."""
         self.count = {"k": 0, "t": 0}
         self.many = max((x.size for x in program.inputs.values()), default=0) > 9
         self.arguments = {name: self.free(name) for name in program.inputs}
@@ -241,7 +240,7 @@ class _Names:
         self._name_outputs(program)
 
     def free(self, name: str) -> str:
-        """An identifier that no other variable has: the name, changed if it must be."""
+        """Return `name`, changed if necessary to an identifier that no other variable has."""
         word = re.sub("[^0-9A-Za-z]+", "_", name).strip("_") or "x"
         word = word if word[0].isalpha() else f"x_{word}"
         while word in self.taken:
@@ -250,7 +249,7 @@ class _Names:
         return word
 
     def _entry(self, argument: str, k: int, shape: Shape) -> str:
-        """The name of an entry of an argument; a scalar argument is its own entry."""
+        """Return the name of an argument entry; a scalar argument is its only entry."""
         if not shape:
             return self.arguments[argument]
         name = self.free(_entry_name(argument, _place(k, shape), shape))
@@ -259,27 +258,26 @@ class _Names:
         return name
 
     def _result(self, name: str, shape: Shape) -> tuple[str, list[str]]:
-        """The names of an output and of its entries; a scalar output is its own entry."""
+        """Return the names of an output and of its entries; a scalar output is its only entry."""
         own = self.free(name)
         if not shape:
             return own, [own]
         return own, [self.free(_entry_name(name, place, shape)) for place in np.ndindex(*shape)]
 
     def _name_outputs(self, program: Program) -> None:
-        """Name each operation that is an entry of an output after the first such entry."""
+        """Give an operation that computes output entries the name of the first such entry."""
         for (_, names), output in zip(self.results, program.outputs, strict=True):
             for name, y in zip(names, output.flat, strict=True):
                 if isinstance(y, Traced) and y.op not in ("input", "symbol", "sin", "cos"):
                     self.of.setdefault(y.index, name)
 
     def variable(self, i: int, op: str, operands: list[Operand], constant: bool) -> str:
-        """The name of the variable that holds an operation."""
         if i not in self.of:
             self.of[i] = self._descriptive(op, operands) or self._next("k" if constant else "t")
         return self.of[i]
 
     def _descriptive(self, op: str, operands: list[Operand]) -> str | None:
-        """A descriptive name, or None: s2, c23 or q23 of joints, sin_alpha1 of another angle."""
+        """Return s2, c23 or q23 for angles of joints, sin_alpha1 for other angles, or None."""
         if op in ("sin", "cos"):
             angle = str(operands[0])
             joints = self.joints.get(angle)
@@ -296,7 +294,7 @@ class _Names:
         return ("_" if self.many else "").join(map(str, joints))
 
     def _next(self, letter: str) -> str:
-        """The next free name of t1, t2, …, or of k1, k2, … for constants."""
+        """Return the next free name in t1, t2, … or, for constants, in k1, k2, …"""
         while True:
             self.count[letter] += 1
             name = f"{letter}{self.count[letter]}"
@@ -305,7 +303,7 @@ class _Names:
 
 
 def _letters(program: Program) -> list[str]:
-    """The names of the outputs: those of the quantity or of the program, or out."""
+    """Return the names of the outputs: from the program, from LETTERS, or out, out1, out2, …"""
     count = len(program.outputs)
     if program.names:
         return [LETTERS.get(name, (name,))[0] for name in program.names]

@@ -1,7 +1,7 @@
-"""Programs as functions in C, C++ and CUDA, printed by a table of operations.
+"""Print programs as functions in C, C++ and CUDA, from a table of operations.
 
-A function takes one array per argument and per result, matrices row by row. It reads all arguments
-before it writes, so that a result may overwrite an argument.
+A function takes one array per argument and per result, matrices row by row. A function reads all
+arguments before it writes results, so that a result may overwrite an argument.
 """
 
 import re
@@ -45,52 +45,52 @@ TABLE = {
     "pow": "pow{f}({0}, {1})",
     "floor": "floor{f}({0})",
 }
-"""The expression of each operation."""
+"""Operation -> expression."""
 FUSED = {
     "fma": "{fma}{f}({0}, {1}, {2})",
     "fms": "{fma}{f}({0}, {1}, {minus[2]})",
     "fnma": "{fma}{f}({minus[0]}, {1}, {2})",
 }
-"""The expression of each fused operation, with one rounding instead of two."""
+"""Fused operation -> expression with one rounding instead of two."""
 LIBRARY = ("abs", "exp", "log", "tanh", "atan2", "pow", "floor")
-"""The functions of the C library besides sines, cosines and roots."""
+"""Functions of the C library other than sin, cos and sqrt."""
 OWN_SINES = {name: f"armlet_{name}{{f}}({{0}})" for name in TRIGONOMETRY}
-"""Sines and cosines as calls of armlet's functions, which are printed as well."""
+"""Expressions of sin and cos that call armlet's own functions, which are printed as well."""
 
 
 @dataclass(frozen=True)
 class Language:
-    """How functions, arrays and numbers of a language are written."""
+    """The syntax of functions, arrays and numbers in a language."""
 
     preamble: str = ""
     own: Mapping[str, str] = field(default_factory=dict)
-    """The operations that the language does not write as in TABLE."""
+    """Expressions that replace entries of TABLE."""
     head: str = "void {name}"
     array: str = "{T} {name}[{size}]"
     entry: str = "{0}[{1}]"
     first: tuple[str, ...] = ()
-    """Parameters before those of the program."""
+    """Parameters in front of the arguments of the program."""
     opening: tuple[str, ...] = ()
-    """Lines before those of the program."""
+    """Lines in front of the operations of the program."""
     library: str = ""
-    """A line for each function of LIBRARY that is called."""
+    """Template of a line for each function of LIBRARY that is called."""
     kernel: str = ""
-    """The template of a second function that calls the first."""
+    """Template file of a CUDA kernel that calls the function."""
     generic: bool = False
     """Whether the type of numbers is a template parameter."""
     fuses: bool = False
-    """Whether every machine that runs it has a fused multiply-add."""
+    """Whether all machines that the language targets have a fused multiply-add."""
     fma: str = "fma"
     """The function for a fused multiply-add."""
     fma_preamble: str = ""
-    """The template that defines `fma`, if the language has no such function."""
+    """Template file that defines the function `fma`, if the language has none."""
     local: str = "static"
-    """The qualifier of a function that is visible in its own file alone."""
+    """Qualifier of functions that are visible only within their own file."""
 
 
 DTYPES = {"float64": "double", "float32": "float"}
 SINES = {"sin": "sine", "cos": "cosine"}
-"""The names of the results of armlet_sincos."""
+"""Names of the results of the C function armlet_sincos."""
 LANGUAGES = {
     "c": Language("#include <math.h>\n"),
     "cpp": Language(
@@ -117,7 +117,7 @@ LANGUAGES = {
 
 @dataclass(frozen=True)
 class Printer:
-    """A language with its options: dtype, fused multiply-adds, and which sines are called."""
+    """A language with options: dtype, fused multiply-adds, and sines of libm or of armlet."""
 
     language: Language
     dtype: str = "float64"
@@ -126,7 +126,7 @@ class Printer:
 
     @property
     def table(self) -> Mapping[str, str]:
-        """The expression of each operation."""
+        """Operation -> expression, with the options applied."""
         fused = FUSED if self.fused else {}
         return {**TABLE, **self.language.own, **fused, **(OWN_SINES if self.own_sines else {})}
 
@@ -136,29 +136,29 @@ class Printer:
 
     @property
     def words(self) -> dict[str, str]:
-        """The words of templates: the type T of numbers, and the suffix f of functions of libm."""
+        """Template words: the type T of numbers, and the suffix f of libm functions."""
         if self.language.generic:
             return {"T": "T", "f": ""}
         return {"T": DTYPES[self.dtype], "f": "f" if self.dtype == "float32" else ""}
 
     def number(self, x: float) -> str:
-        """A constant that reads back as the same number, or as the nearest of a narrower type."""
+        """Return a constant as text, exact or rounded to the nearest number of the dtype."""
         generic = self.language.generic
         value = nearest(x, "float64" if generic else self.dtype)
         return f"T({value!s})" if generic else f"{value!s}{self.words['f']}"
 
     def operand(self, a: Operand) -> str:
-        """A constant, or the variable that holds the result of an operation."""
+        """Return a constant as text, or the variable that holds the result of an operation."""
         return self.number(a) if isinstance(a, float) else f"v{a}"
 
     def negative(self, a: Operand) -> str:
-        """The negative of an operand."""
+        """Return the negative of an operand as text."""
         if isinstance(a, float):
             return self.number(-a)
         return f"T(-v{a})" if self.language.generic else f"-v{a}"
 
     def preamble(self, *codes: Lowered) -> str:
-        """The text before functions with these operations: includes and helper functions."""
+        """Return the text in front of the functions `codes`: includes and helper functions."""
         ops = {op for code in codes for op, _ in code.operations}
         texts = []
         if self.language.fma_preamble and self.fused and ops & FUSED.keys():
@@ -168,10 +168,9 @@ class Printer:
         return self.language.preamble + "".join(f"\n{text}" for text in texts)
 
     def _sine_functions(self, names: Sequence[str]) -> list[str]:
-        """armlet_sin and armlet_cos, as far as they are called, and the functions they call.
+        """Return the C functions that compute the sines and cosines in `names`.
 
-        They do the operations of `llvm.sincos`, so that results are bit-identical to a kernel with
-        any C library.
+        The functions have the operations of `llvm.sincos`, and the same bits in their results.
         """
         dtypes = ("float64", "float32") if self.dtype == "float32" else ("float64",)
         ending = "_fused.c" if self.fused else ".c"
@@ -186,7 +185,7 @@ class Printer:
 def printer_for(
     target: str, dtype: str = "float64", fused: bool | None = None, sines: str = "library"
 ) -> Printer:
-    """The printer of functions for a target, a dtype and a choice of sines."""
+    """Return the printer for a target and its options; raise if an option is invalid."""
     for option, value, choices in (
         ("target", target, LANGUAGES),
         ("dtype", dtype, DTYPES),
@@ -223,21 +222,21 @@ RESERVED = """
     isnormal isunordered signbit linux unix i386
     blockIdx blockDim threadIdx gridDim warpSize
 """
-"""Keywords, the names that templates use, and macros and globals of standard headers."""
+"""Keywords, names that templates use, and macros and globals of standard headers."""
 MACROS = re.compile(
     r"(M|FP|DBL|FLT|LDBL|INT|UINT|SIZE|PTRDIFF|WCHAR|WINT|SIG|CHAR|SCHAR|UCHAR|SHRT|USHRT|LONG|"
     r"ULONG|LLONG|ULLONG|MB|RAND|EXIT|X)_[A-Z0-9_]+|u?int(_least|_fast)?\d+_t|u?int(ptr|max)_t|"
     r"(size|ptrdiff)_t"
 )
-"""Families of macros and types of math.h, float.h, limits.h, stdint.h and stdlib.h."""
+"""Pattern of macros and types in math.h, float.h, limits.h, stdint.h and stdlib.h."""
 LONGEST = 40
 WIDTH = 96
 CONSTANTS = "constants"
-"""The argument that holds symbolic constants."""
+"""Name of the argument that holds symbolic constants."""
 
 
 def identifier(name: str) -> str:
-    """A name that is valid in C, C++, CUDA, CMake and file systems, from any text."""
+    """Convert any text to a name that is valid in C, C++, CUDA, CMake and file systems."""
     word = re.sub("[^0-9A-Za-z]+", "_", name)[:LONGEST].strip("_")
     if not word[:1].isalpha():
         word = f"x_{word}".rstrip("_")
@@ -245,12 +244,12 @@ def identifier(name: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Any text on one line, without characters that mean something in C or Markdown."""
+    """Convert any text to one line, without characters that have a meaning in C or Markdown."""
     return re.sub("[^0-9A-Za-z .,:;()^/+=-]+", "_", text)
 
 
 def parameter_names(program: Program | Lowered) -> tuple[list[str], list[str]]:
-    """The arguments and the results of a program as identifiers, all different."""
+    """Return identifiers, all different, for the arguments and for the results of a program."""
     count = len(program.outputs)
     default = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
     results = unique_identifiers(program.names or default)
@@ -258,7 +257,7 @@ def parameter_names(program: Program | Lowered) -> tuple[list[str], list[str]]:
 
 
 def unique_identifiers(names: Iterable[str], others: Sequence[str] = ()) -> list[str]:
-    """Names as identifiers that differ from each other, from `others`, and from v0, v1, …"""
+    """Convert names to identifiers that differ from each other, from `others` and v0, v1, …"""
     words: list[str] = []
     for name in names:
         word = identifier(name)
@@ -269,7 +268,7 @@ def unique_identifiers(names: Iterable[str], others: Sequence[str] = ()) -> list
 
 
 def body(code: Lowered, printer: Printer) -> list[str]:
-    """The statements of the operations, in their order."""
+    """Return the statements of a function, in order."""
     arguments, results = parameter_names(code)
     array = dict(zip(code.inputs, arguments, strict=True))
     language, table = printer.language, printer.table
@@ -296,13 +295,13 @@ def body(code: Lowered, printer: Printer) -> list[str]:
 
 
 def prototype(code: Lowered, name: str, printer: Printer) -> str:
-    """The head of the function, with one array per argument and result."""
+    """Return the head of a function, with one array per argument and result."""
     head = printer.language.head.format(name=name)
     return _call(head, [*printer.language.first, *_arrays(code, printer)])
 
 
 def comment(code: Lowered, notes: Sequence[str] = ()) -> str:
-    """A comment with the count on the first line, then shapes and notes."""
+    """Return a comment: the operation count on the first line, then notes and shapes."""
     shapes = [
         f"{name}: {' x '.join(map(str, shape))}"
         for name, shape in zip(_names(code), _shapes(code), strict=True)
@@ -315,7 +314,7 @@ def comment(code: Lowered, notes: Sequence[str] = ()) -> str:
 
 
 def definition(code: Lowered, name: str, printer: Printer, notes: Sequence[str] = ()) -> str:
-    """The text of the function with its comment and, in CUDA, its kernel."""
+    """Return a function with a comment in front and, in CUDA, a kernel that calls the function."""
     statements = indent("\n".join(body(code, printer)), "    ")
     head = prototype(code, name, printer)
     arrays = ["long long count", *_arrays(code, printer)]
@@ -331,7 +330,7 @@ def definition(code: Lowered, name: str, printer: Printer, notes: Sequence[str] 
 
 
 def _call(head: str, parameters: Sequence[str]) -> str:
-    """A head and its parameters, all on one line if they fit, else one per line."""
+    """Return a head with parameters, on one line if they fit, else one parameter per line."""
     line = f"{head}({', '.join(parameters)})"
     if len(line.splitlines()[-1]) < WIDTH:
         return line
@@ -339,7 +338,6 @@ def _call(head: str, parameters: Sequence[str]) -> str:
 
 
 def _arrays(code: Lowered, printer: Printer) -> list[str]:
-    """The arguments and results as parameters."""
     T = printer.words["T"]
     types = [f"const {T}"] * len(code.inputs) + [T] * len(code.outputs)
     return [
@@ -360,7 +358,7 @@ def _shapes(code: Lowered) -> list[tuple[int, ...]]:
 def print_function(
     program: Program, name: str, target: str, dtype: str, fused: bool | None, sines: str
 ) -> str:
-    """A program as a function of C, C++ or CUDA; see `Program.source`."""
+    """Return a program as a function in C, C++ or CUDA; see `Program.source`."""
     printer = printer_for(target, dtype, fused, sines)
     code = lower(symbols_as_argument(program))
     preamble = printer.preamble(code)
@@ -370,7 +368,7 @@ def print_function(
 
 
 def symbols_as_argument(old: Program) -> Program:
-    """The program with its symbols as entries of a last argument `constants`, in their order."""
+    """Replace the symbols of a program, in order, by entries of a last argument `constants`."""
     symbols = old.symbols
     if not symbols:
         return old

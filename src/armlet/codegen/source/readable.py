@@ -1,7 +1,7 @@
-"""Programs for people to read: a plain listing, Python, MATLAB, Julia and LaTeX.
+"""Print programs for people to read: a plain listing, Python, MATLAB, Julia and LaTeX.
 
-All languages print the same assignments, one per line, by a table of operations and a function
-that adds the frame around them. Symbolic constants are parameters, passed by name.
+Each notation has a table of operations and a function that prints the same assignments, one per
+line. In Python, MATLAB and Julia, symbolic constants are parameters that are passed by name.
 """
 
 import re
@@ -26,10 +26,10 @@ from armlet.graph.graph import object_array
 
 Table = Mapping[str, str]
 LEVEL = {"add": 1, "sub": 1, "neg": 1, "mul": 2, "div": 2}
-"""How tightly operators bind; functions, names and numbers bind tightest."""
+"""Precedence of operators; functions, names and numbers have the precedence TIGHTEST."""
 TIGHTEST = 3
 OFF_LINE, ON_LINE = "constants, not counted", "state"
-"""The headings of assignments that depend on constants alone, and of all others."""
+"""Headings of assignments that depend on constants alone, and of all other assignments."""
 PLAIN = {
     "add": "{0} + {1}",
     "sub": "{0} - {1}",
@@ -46,7 +46,7 @@ PLAIN = {
         for op in ("min", "max", "less", "less_equal", "equal", "atan2", "pow")
     },
 }
-"""The text of each operation in a listing and, with few exceptions, in every language."""
+"""Operation -> text in a listing and, with few exceptions, in Python, MATLAB and Julia."""
 PYTHON = PLAIN | {
     "min": "minimum({0}, {1})",
     "max": "maximum({0}, {1})",
@@ -90,17 +90,17 @@ LATEX = {
     **{op: rf"\{op}({{0}})" for op in ("sin", "cos", "exp", "log", "tanh")},
     **{op: rf"\{op}({{0}}, {{1}})" for op in ("min", "max")},
 }
-"""The text of each operation in LaTeX; a comparison, 1 or 0, is in Iverson brackets."""
+"""Operation -> text in LaTeX; a comparison, with value 1 or 0, is in Iverson brackets."""
 NUMPY = re.compile(
     r"\b(arctan2|cos|exp|float_power|floor|log|maximum|minimum|sign|sin|sqrt|tanh|where)\("
 )
-"""A pattern for NumPy functions in a line of Python; `abs` and `float` are Python's own."""
+"""Pattern of calls of NumPy functions; `abs` and `float` are Python's own functions."""
 GREEK = ("alpha", "beta", "gamma", "delta", "theta", "kappa", "phi", "tau")
 ACCENTS = {"qd": r"\dot{q}", "qdd": r"\ddot{q}"}
 
 
 def expression(x: Operand, table: Table, atom: Callable[[str | float], str], least: int = 0) -> str:
-    """An expression as text, in parentheses if it binds less tightly than the level `least`."""
+    """Return an expression as text, in parentheses if its precedence is below `least`."""
     if not isinstance(x, Term):
         text = atom(x)
         return f"({text})" if text.startswith("-") and least > TIGHTEST - 1 else text
@@ -114,7 +114,7 @@ def expression(x: Operand, table: Table, atom: Callable[[str | float], str], lea
 
 
 def plain_atom(x: str | float) -> str:
-    """A variable, or a constant that reads back as the same number."""
+    """Return a variable's name, or a constant as text that reads back as the same number."""
     if isinstance(x, str):
         return x
     if not isfinite(x):
@@ -123,19 +123,19 @@ def plain_atom(x: str | float) -> str:
 
 
 def statement(line: Assignment, table: Table) -> str:
-    """An assignment as text, or the whole statement that the table has for its operation."""
+    """Return an assignment as text; for some operations the table has the whole statement."""
     text = expression(line.value, table, plain_atom)
     whole = isinstance(line.value, Term) and "{out}" in table[line.value.op]
     return text.replace("{out}", line.name) if whole else f"{line.name} = {text}"
 
 
 def entries_of(result: Result) -> list[str]:
-    """The entries of a result as text, variables and numbers."""
+    """Return the entries of a result as text: names of variables, or numbers."""
     return [expression(value, PLAIN, plain_atom) for _, value in result.entries]
 
 
 def rows_of(result: Result) -> list[list[str]]:
-    """The entries of a matrix, row by row."""
+    """Return the entries of a result as text, in one list per row."""
     entries, columns = entries_of(result), result.shape[-1]
     return [entries[k : k + columns] for k in range(0, len(entries), columns)]
 
@@ -144,7 +144,7 @@ def rows_of(result: Result) -> list[list[str]]:
 
 
 def listing(code: Assignments, name: str, count: Count) -> str:
-    """The assignments alone: constants first, then the lines that are counted, then results."""
+    """Return the assignments alone: uncounted lines first, then counted lines, then results."""
     lines = [f"# {one_line(name)}({', '.join(code.arguments)}): {count}"]
     if code.constants:
         lines += ["", f"# {OFF_LINE}", *(statement(line, PLAIN) for line in code.constants)]
@@ -158,7 +158,7 @@ def listing(code: Assignments, name: str, count: Count) -> str:
 
 
 def python(code: Assignments, name: str, count: Count) -> str:
-    """The text of a function of NumPy arrays; symbolic constants are keyword arguments."""
+    """Return a Python function of NumPy arrays; symbolic constants are keyword arguments."""
     body = _body(code, _entries(code, "{0} = {1}[{2}]", 0), PYTHON, "# ")
     results = [_numpy_array(result) for result in code.results]
     comma = "" if code.single or len(results) > 1 else ","
@@ -183,7 +183,7 @@ def _numpy_array(result: Result) -> str:
 
 
 def matlab(code: Assignments, name: str, count: Count) -> str:
-    """The text of a MATLAB or Octave function; symbolic constants are fields of a last argument."""
+    """Return a MATLAB or Octave function; symbolic constants are fields of the last argument."""
     entries = [f"{symbol} = constants.{symbol};" for symbol in code.symbols]
     entries += _entries(code, "{0} = {1}({2});", 1)
     body = _body(code, entries, MATLAB, "% ", ";")
@@ -197,7 +197,7 @@ def matlab(code: Assignments, name: str, count: Count) -> str:
 
 
 def julia(code: Assignments, name: str, count: Count) -> str:
-    """The text of a Julia function of arrays; symbolic constants are keyword arguments."""
+    """Return a Julia function of arrays; symbolic constants are keyword arguments."""
     body = _body(code, _entries(code, "{0} = {1}[{2}]", 1), JULIA, "# ")
     body.append(f"return {', '.join(map(JULIA_ARRAY.write, code.results))}")
     head = _call(f"function {name}", code.arguments, code.symbols)
@@ -206,20 +206,20 @@ def julia(code: Assignments, name: str, count: Count) -> str:
 
 
 class ArrayNotation(NamedTuple):
-    """How an array is written in a language that stores arrays column by column."""
+    """The syntax of arrays in a language that stores arrays column by column."""
 
     vector: str
-    """The separator of the entries of a vector."""
+    """Separator between the entries of a vector."""
     row: str
-    """The separator of the entries of a row of a matrix."""
+    """Separator between the entries in a row of a matrix."""
     rows: str
-    """The separator of the rows."""
+    """Separator between the rows of a matrix."""
     matrix: str
     other: str
-    """The template of an array of more axes, with its flat entries, sizes and order of axes."""
+    """Template of an array of more axes, with flat entries, sizes and order of axes."""
 
     def write(self, result: Result) -> str:
-        """A result as an array, or as a scalar."""
+        """Return a result as the text of an array, or of a scalar."""
         entries, axes = entries_of(result), len(result.shape)
         if axes == 0:
             return entries[0]
@@ -241,7 +241,7 @@ JULIA_ARRAY = ArrayNotation(
 
 
 def _entries(code: Assignments, line: str, first: int) -> list[str]:
-    """The lines that read entries of arguments; the first index is `first`, 0 or 1."""
+    """Return the lines that read argument entries; indices begin at `first`, 0 or 1."""
     return [
         line.format(name, argument, ", ".join(str(k + first) for k in place))
         for name, argument, place in code.entries
@@ -252,7 +252,6 @@ def _entries(code: Assignments, line: str, first: int) -> list[str]:
 def _body(
     code: Assignments, entries: Sequence[str], table: Table, comment: str, end: str = ""
 ) -> list[str]:
-    """The statements of a function, without its results."""
     lines = list(entries)
     if code.constants:
         constants = [f"{statement(line, table)}{end}" for line in code.constants]
@@ -262,7 +261,7 @@ def _body(
 
 
 def _call(head: str, parameters: Sequence[str], keywords: Sequence[str] = ()) -> str:
-    """A head and its parameters, keywords after a semicolon, in lines of 96 characters at most."""
+    """Return a head with parameters, then a semicolon and keywords, wrapped at 96 characters."""
     words = [f"{x}, " for x in parameters[:-1]] + [*parameters[-1:]]
     if keywords:
         words[-1:] = [f"{words[-1]}; " if words else "; "]
@@ -280,7 +279,7 @@ def _call(head: str, parameters: Sequence[str], keywords: Sequence[str] = ()) ->
 
 
 def latex(code: Assignments, name: str, count: Count) -> str:
-    """The assignments as lines of an align environment."""
+    """Return the assignments as lines of a LaTeX align environment."""
     lines = [
         f"{latex_atom(line.name)} &= {expression(line.value, LATEX, latex_atom)}"
         for line in (*code.constants, *code.lines, *code.copies)
@@ -289,7 +288,7 @@ def latex(code: Assignments, name: str, count: Count) -> str:
 
 
 def latex_atom(x: str | float) -> str:
-    r"""A number or a variable: qd2 is \dot{q}_{2}, Jxx3 is J_{xx3}, 1e-05 is 10^{-5}."""
+    r"""Convert a name or number to LaTeX: qd2 to \dot{q}_{2}, Jxx3 to J_{xx3}, 1e-05 to 10^{-5}."""
     if not isinstance(x, str):
         mantissa, _, exponent = plain_atom(x).partition("e")
         if not exponent:
@@ -320,7 +319,7 @@ NOTATIONS: dict[str, Callable[[Assignments, str, Count], str]] = {
 
 
 def sympy_formulas(program: Program) -> tuple[list[tuple[Any, Any]], Any]:
-    """The assignments as pairs of SymPy symbol and expression, and the arrays of results."""
+    """Return the assignments as (SymPy symbol, expression) pairs, and the arrays of results."""
     sympy = import_module("sympy")
     code = assignments(program)
 

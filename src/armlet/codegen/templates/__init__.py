@@ -1,4 +1,4 @@
-"""The templates of generated files and of LLVM IR, where @ or $ marks a word to fill in."""
+"""Templates, with words to fill in: @word in generated files, $word in LLVM IR."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -12,24 +12,24 @@ class _AtTemplate(Template):
 
 
 def fill(text: str, words: Mapping[str, str]) -> str:
-    """The text with each @word replaced by its value in `words`."""
+    """Return `text` with each @word replaced by its value in `words`."""
     return _AtTemplate(text).substitute(words)
 
 
 def fill_file(name: str, words: Mapping[str, str]) -> str:
-    """The text of a file in this folder, with each @word replaced by its value in `words`."""
+    """Return the text of a file in this folder, with each @word replaced as in `fill`."""
     return fill(read_file(name), words)
 
 
 def read_file(name: str) -> str:
-    """The text of a file in this folder."""
+    """Return the text of a file in this folder."""
     return (files(__name__) / name).read_text(encoding="utf-8")
 
 
 def read_blocks(name: str) -> dict[str, Callable[..., str]]:
-    """The blocks of a file of LLVM IR, as functions of the words to fill in, each after a $.
+    """Read a file of LLVM IR; return block name -> function that fills in the block's $words.
 
-    A line ";; name" begins a block; comments are left out. A word may be several lines.
+    A line ";; name" begins a block; comments are left out. A value may have several lines.
     """
     text = re.sub(r"^; .*\n", "", read_file(name), flags=re.MULTILINE)
     text = text.replace("{", "{{").replace("}", "}}")

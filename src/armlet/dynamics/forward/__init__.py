@@ -1,4 +1,4 @@
-"""Forward dynamics: one file per source."""
+"""Forward-dynamics formulations, one file per source."""
 
 from armlet.dynamics.forward import (
     angeles_ma,

@@ -20,9 +20,9 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero, sqrt
 def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ by two least-squares solutions, with the bias b by Newton and Euler.
 
-    With H = PᵀP, x is the shortest solution of Pᵀ x = τ - b, and q̈ the least-squares solution of
-    P q̈ = x. Gram-Schmidt from the last column makes the columns of P orthogonal: P = V Uᵀ with
-    VᵀV = D diagonal and U unit upper triangular. Then x = V y and
+    With H = PᵀP, x is the minimum-norm solution of Pᵀ x = τ - b, and q̈ the least-squares solution
+    of P q̈ = x. The Gram-Schmidt process, from the last column on, gives P = V Uᵀ with the diagonal
+    matrix VᵀV = D and a unit upper triangular matrix U. Then x = V y and
 
         D y = U⁻¹ (τ - b)
         Uᵀ q̈ = y
@@ -48,10 +48,11 @@ def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Sc
 
 
 def weighted_complement(robot: RobotModel, q: Vector) -> Matrix:
-    """P = N T, with the constant factor N of the bodies' masses and central inertias M = NᵀN.
+    """Return P = N T, with T of `complement` and the factor N of the mass matrix M = NᵀN.
 
-    An inertia I = L D Lᵀ, with L unit upper triangular, has the block √D Lᵀ in N; its row is zero
-    for an axis without inertia. P has seven rows per body: three of ω, three of v, one of a rotor.
+    A central inertia I = L D Lᵀ, with L unit upper triangular, gives the block √D Lᵀ of N, with a
+    zero row for an axis without inertia. P has seven rows per body: three for ω, three for v and
+    one for the rotor.
     """
     P = np.zeros((robot.n, 7, robot.n), dtype=object)
     inertias = central_inertias(robot)

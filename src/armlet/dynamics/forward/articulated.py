@@ -1,7 +1,8 @@
-"""Forward dynamics by articulated bodies: each body with all it carries on free joints.
+"""Forward dynamics by articulated bodies: each body with all bodies it carries on free joints.
 
-The inertia of an articulated body, a symmetric 6x6 matrix, takes a twist (ω, v) of the body's
-origin to a wrench (moment, force) there, in the body's axes. Screws transform it one at a time.
+The inertia of an articulated body is a symmetric 6x6 matrix in the body's axes, which maps a twist
+(ω, v) of the body's origin to a wrench (moment, force) there.
+
 """
 
 from collections.abc import Sequence
@@ -21,19 +22,19 @@ NOTHING.setflags(write=False)
 
 
 def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
-    """The solution q̈ of H q̈ = φ, by factors of H from articulated bodies.
+    """Solve H q̈ = φ for q̈, by factors of H from articulated bodies.
 
     H = U D Uᵀ, where D holds the inertias m̂ᵢ of the articulated bodies at their joints and
-    Uⱼᵢ = s · Bᵢⱼᵀ ψᵢ is the share of the torque of joint i that acts on joint j. The three
-    systems are solved by recursions, inwards, in place and outwards:
+    Uⱼᵢ = s · Bᵢⱼᵀ ψᵢ is the share of the torque of joint i that acts on joint j. Three systems are
+    solved: by a recursion to the base, in place, and by a recursion to the tips:
 
         U φ̂ = φ:     φ̂ᵢ = φᵢ - s · ηᵢ,  ηₚ += Bᵢᵀ (ηᵢ + ψᵢ φ̂ᵢ)
         D φ̃ = φ̂:     φ̃ᵢ = φ̂ᵢ / m̂ᵢ
         Uᵀ q̈ = φ̃:    q̈ᵢ = φ̃ᵢ - ψᵢ · Bᵢ μₚ,  μᵢ = Bᵢ μₚ + s q̈ᵢ
 
-    which are those of `accelerations` without wrenches and speeds. Saha 1999, (33) to (37) and
-    appendix B, on trees, but about the joints' origins instead of the centres of mass, so that s is
-    a coordinate axis.
+    `accelerations` runs these recursions, with zero wrenches and speeds. Saha 1999, (33) to (37)
+    and appendix B, on trees, but about the joints' origins instead of the centres of mass, so that
+    s is a coordinate axis.
     """
     return accelerations(robot, q, phi, [NOTHING] * robot.n, [NOTHING] * robot.n)
 
@@ -45,24 +46,23 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
     contends=True,
 )
 def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
-    """Joint accelerations q̈ by articulated bodies, speeds and gravity included.
+    """Joint accelerations q̈ by articulated bodies, with speeds and gravity.
 
     Velocities and gravity alone give the angular velocity ω of each body and the acceleration a of
-    its origin, which is at r + h z from the parent's, along the joint's axis z. With Ω = ω̃ ω̃:
+    its origin, which is at r + h z from the parent's origin, with z the joint's axis. For Ω = ω̃ ω̃:
 
         ωᵢ = ωₚ + w q̇ᵢ
         aᵢ = aₚ + Ωₚ (r + h z) + 2 ωᵢ × v q̇ᵢ,  from -g at the base
 
-    With this motion each body needs a wrench η = (t, f) and has the acceleration ζ relative to its
-    parent; m, u and K are those of the augmented body, whose mass m is zero if it is lumped on the
-    parent:
+    This motion needs the wrench η = (t, f) on body i and the acceleration ζ relative to the parent.
+    m, u and K are those of the augmented body; m is zero if the mass is lumped on the parent:
 
         fᵢ = Ωᵢ uᵢ + mᵢ aᵢ
         tᵢ = ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ
         ζᵢ = (ωₚ × w q̇ᵢ, 0)
 
-    `accelerations` computes q̈ from τ, η and ζ, or from τ - b alone (`from_factors`), as counted in
-    Saha 1999, Table 2.
+    `accelerations` computes q̈ from τ, η and ζ. `from_factors` starts from τ - b instead, as counted
+    in Saha 1999, Table 2.
     """
     n = robot.n
     X = robot.displacements(q)
@@ -104,9 +104,9 @@ def accelerations(
     """Joint accelerations q̈ under torques τ, with wrenches η that the velocities require.
 
     Body i accelerates with s q̈ᵢ + ζᵢ relative to its parent p: s is the joint's unit twist, ζ the
-    part due to velocities. Bᵢ takes a twist from the parent's frame to the body's, its transpose a
-    wrench back; m̂, ψ and M̂ⁱ are those of `articulated_bodies`. Inwards, then outwards from a base
-    at rest:
+    part due to velocities. Bᵢ transforms a twist from the parent's frame to the body's, Bᵢᵀ a
+    wrench back; m̂, ψ and M̂ⁱ are those of `articulated_bodies`. First to the base, then outwards
+    from the base at rest:
 
         uᵢ = τᵢ - s · ηᵢ
         ηₚ += Bᵢᵀ (ηᵢ + M̂ⁱ ζᵢ + ψᵢ uᵢ)
@@ -137,16 +137,16 @@ def accelerations(
 def articulated_bodies(
     robot: RobotModel, X: Sequence[Displacement]
 ) -> tuple[list[Scalar], list[Vector], list[Matrix]]:
-    """m̂, the inertia of each articulated body at its joint; ψ; and M̂ⁱ, the part its parent feels.
+    """Return m̂, ψ and M̂ⁱ of each articulated body: m̂ is its inertia along its free joint.
 
-    Joint i, of unit twist s, is free to move, so its parent p feels only M̂ⁱ of the inertia M̂ᵢ:
+    Since joint i, of unit twist s, is free, the parent p feels only the part M̂ⁱ of the inertia M̂ᵢ:
 
         ψ̂ᵢ = M̂ᵢ s,  m̂ᵢ = s · ψ̂ᵢ + (rotor inertia),  ψᵢ = ψ̂ᵢ / m̂ᵢ
         M̂ⁱ = M̂ᵢ - ψ̂ᵢ ψᵢᵀ
         M̂ₚ += Bᵢᵀ M̂ⁱ Bᵢ,  from M̂ₚ = [[J, c̃], [-c̃, m 1]], the body alone
 
-    Along s, ψ is 1 and M̂ⁱ is zero, but for the share (rotor inertia) / m̂ that a rotor holds back.
-    The code writes these constants out so that they fold.
+    Without a rotor, ψ is 1 and M̂ⁱ is 0 along s; a rotor adds terms in (rotor inertia) / m̂. The code
+    writes these constants out so that they fold.
     """
     n = robot.n
     m_hat: list[Scalar] = [0] * n
@@ -168,7 +168,7 @@ def articulated_bodies(
 
 
 def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:
-    """Bᵀ M̂ B: an articulated inertia, from the body's frame to the parent's."""
+    """Transform an articulated inertia M̂ from the body's frame to the parent's: Bᵀ M̂ B."""
     J, C, M = M_hat[:3, :3], M_hat[:3, 3:], M_hat[3:, 3:]
     for screw in reversed(X):
         J, C = translate(screw, J, C, M)
@@ -177,9 +177,9 @@ def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:
 
 
 def translate(screw: Screw, J: Matrix, C: Matrix, M: Matrix) -> tuple[Matrix, Matrix]:
-    """J and the coupling C about a point h along the screw's axis e, with S = h ẽ.
+    """Return J and the coupling C about a point at h along the screw's axis e, with S = h ẽ.
 
-    C' = C + S M and J' = J + S Cᵀ + (S C'ᵀ)ᵀ, by entries: 10M 14A.
+    C' = C + S M and J' = J + S Cᵀ + (S C'ᵀ)ᵀ, by entries: 10 multiplications and 14 additions.
     """
     (i, j), k, h = screw.others, screw.k, screw.h
     new_J, new_C = np.array(J, dtype=object), np.array(C, dtype=object)

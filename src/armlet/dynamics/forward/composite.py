@@ -13,7 +13,7 @@ from armlet.scalar import Matrix, Scalar, Vector
 
 
 def from_inertia_matrix(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
-    """The q̈ with H q̈ = φ, H by composite bodies."""
+    """Solve H q̈ = φ for q̈, with H by composite bodies."""
     return list(solve(composite_bodies(robot, q), phi))
 
 

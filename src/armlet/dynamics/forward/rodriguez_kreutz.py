@@ -1,4 +1,4 @@
-"""Forward dynamics by spatial operators: the factors of the inverse, applied."""
+"""Forward dynamics by spatial operators: factors of H⁻¹ applied to the torques."""
 
 import numpy as np
 
@@ -14,13 +14,13 @@ from armlet.scalar import Scalar, Vector
     source="Rodriguez and Kreutz 1988; Balafoutis and Patel 1991, (6.2.19), on trees",
 )
 def rodriguez_kreutz(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
-    """Joint accelerations q̈ = H⁻¹ (τ - b), by operator factors, with b by Newton and Euler.
+    """Joint accelerations q̈ = H⁻¹ (τ - b), by operator factors of H⁻¹, with b by Newton and Euler.
 
         H⁻¹ = (1 - h ψ K)ᵀ D̂⁻¹ (1 - h ψ K)
 
-    with the unit twists h, gains G, inertias D̂ and carriers φ of the Kalman filter and
-    ψᵢ = φᵢ (1 - Gᵢ hᵢᵀ), Kᵢ = φᵢ Gᵢ. The operators are recursions: the right factor filters inwards
-    and leaves the innovations ε, the left one smooths outwards, from zero:
+    with h, G, D̂ and φ of `kalman_filter` and ψᵢ = φᵢ (1 - Gᵢ hᵢᵀ), Kᵢ = φᵢ Gᵢ. The factors are
+    recursions: the right factor runs to the base and gives the innovations ε, the left factor runs
+    to the tips, from λ = 0 at the base:
 
         εᵢ = τᵢ - bᵢ - hᵢ · zᵢ
         zₚ += φᵢ (zᵢ + Gᵢ εᵢ)

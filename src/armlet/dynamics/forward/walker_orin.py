@@ -12,7 +12,7 @@ from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 TINY = 1e-300
-"""Added to denominators, against 0 / 0 if the solution is reached before the last step."""
+"""Added to denominators to avoid 0 / 0 if the solution is reached before the last step."""
 
 
 @describe(
@@ -25,18 +25,18 @@ TINY = 1e-300
 def walker_orin_cg(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ with H q̈ = τ - b, by conjugate gradients in n steps.
 
-    H is not formed: H p is inverse dynamics without speed and gravity, at the accelerations p.
-    From q̈ = 0 and p = r = τ - b, each step goes along p for as long as the error shrinks:
+    H is not computed: H p is inverse dynamics without speed and gravity, at the accelerations p.
+    From q̈ = 0 and p = r = τ - b, each step minimises the error along p:
 
         q̈ += κ p,  r -= κ H p,  κ = r · r / (p · H p)
         p = r + (r · r now / r · r before) p
 
-    Without rounding, n steps end at the solution. In double precision they do so up to about four
-    joints; for longer arms, whose inertia matrices are badly scaled, n steps are too few, without a
-    warning. For an arm of the catalogue without drives, the largest error in 2,000 random states
-    (q, q̇, q̈ normal), relative to the largest acceleration, is below 1e-9 with two to four joints;
-    with six or seven it goes from 6e-7 (tx40) over 2e-3 (ur3e, panda) to 0.5 and more (stanford,
-    rx90, ur10e, gen3, iiwa14, puma560). Use it only to compare operation counts.
+    Without rounding, n steps reach the solution. In double precision, n steps suffice up to about
+    four joints. Longer arms have badly scaled inertia matrices, and the result is inaccurate
+    without a warning. For catalogue arms without drives, the largest error in 2,000 random states
+    (q, q̇, q̈ normal), relative to the largest acceleration, is below 1e-9 with two to four joints.
+    With six or seven joints, the error is between 6e-7 (tx40), 2e-3 (ur3e, panda) and 0.5 or more
+    (stanford, rx90, ur10e, gen3, iiwa14, puma560). Use this only to compare operation counts.
     """
     n = robot.nv
     weightless = replace(robot, g=ZERO)

@@ -1,4 +1,4 @@
-"""The inertia matrix: one file per source."""
+"""Inertia-matrix formulations, one file per source."""
 
 from armlet.dynamics.inertia import (
     angeles_ma,

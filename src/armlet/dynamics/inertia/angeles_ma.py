@@ -18,13 +18,11 @@ from armlet.scalar import Matrix, Vector
 def angeles_ma(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by the natural orthogonal complement.
 
-    The twists (ωₖ, velocity of the centre of mass) of all bodies, each in its own axes, are linear
-    in the speeds: t = T q̇. With the masses and central inertias Mₖ = diag(Iₖ, mₖ 1) the kinetic
-    energy is ½ tᵀ M t, so that
+    The twists (ωₖ, velocity of the centre of mass) of all bodies k, in body axes, are linear in the
+    joint speeds: t = T q̇. With masses and central inertias Mₖ = diag(Iₖ, mₖ 1), the kinetic energy
+    is ½ tᵀ M t. With sums over the bodies k that both joints carry,
 
         H = Tᵀ M T,  Hᵢⱼ = Σₖ Tₖᵢᵀ Mₖ Tₖⱼ
-
-    over the bodies k that both joints carry.
     """
     I = central_inertias(robot)
     H = np.zeros((robot.n, robot.n), dtype=object)
@@ -38,11 +36,10 @@ def angeles_ma(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def complement(robot: RobotModel, q: Vector) -> list[dict[int, Pair]]:
-    """The blocks of T: for each body and joint on its path, the body's twist at unit joint speed.
+    """Return T as a dict per body: joint on the body's path -> body's twist at unit joint speed.
 
-    If a body rotates with ω and its origin moves with v, its centre of mass moves with v + ω × com.
-    The twist of the parent's origin is transformed to the body's like a wrench, with ω as the force
-    and v as the moment.
+    If a body's origin has the twist (ω, v), the centre of mass moves with v + ω × com. Twists are
+    transformed from parent to body like wrenches, with ω as the force and v as the moment.
     """
     X = robot.displacements(q)
     at_origin: list[dict[int, Pair]] = [{} for _ in range(robot.n + 1)]

@@ -15,21 +15,21 @@ from armlet.scalar import Matrix, Vector
 def balafoutis_patel_62(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by generalised links.
 
-    The augmented link i is body i with masses beyond revolute joints lumped at the joints' origins,
-    off-line: it has mass m, first moment u and inertia K about its origin. The generalised link
-    i is all that joint i carries, with first moment U and inertia E. Lumped mass is not carried
-    on, so a revolute joint i passes on m̂ = 0 and, with its origin at r from the parent's:
+    Augmented link i is body i with the masses beyond revolute joints lumped, off-line, at the
+    origins of these joints. Generalised link i, with first moment U and inertia E, consists of the
+    augmented links that joint i carries. A revolute joint i passes on m̂ = 0, since the mass beyond
+    is lumped already, and, with the joint's origin at r in the parent p:
 
         Uₚ += ᵖRᵢ Uᵢ
         Eₚ += ᵖRᵢ (Eᵢ - r̃ Ũᵢ - Ũᵢ r̃) ᵖRᵢᵀ
 
-    A prismatic joint passes on its mass too. A unit acceleration of joint i needs the wrench
+    A prismatic joint passes on mass too. A unit acceleration of joint i needs the wrench
 
         f = w × Uᵢ + m̂ᵢ v
         t = Eᵢ w + Uᵢ × v
 
     and column i of H is the projection of this wrench on the joints from i to the base.
-    (6.3.29e) leaves out the moment Uᵢ × v.
+    The source leaves out the moment Uᵢ × v in (6.3.29e).
     """
     X = robot.displacements(q)
     links = gather(robot, lambda i, link: X[i].body(*link), augment(robot).bodies)

@@ -19,8 +19,8 @@ from armlet.scalar import Matrix, Vector
 def composite_bodies(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies.
 
-    Body i and all it carries, frozen together, have mass m̂ᵢ and, about the origin of frame i and
-    in its axes, first moment ĉᵢ and inertia Ĵᵢ. Transformed to the parent p, they add up:
+    Composite body i is body i welded to all bodies it carries, with mass m̂ᵢ, first moment ĉᵢ and
+    inertia Ĵᵢ about the origin and in the axes of frame i. From the tips to the base, p the parent:
 
         (m̂, ĉ, Ĵ)ₚ += ᵖXᵢ (m̂, ĉ, Ĵ)ᵢ
 

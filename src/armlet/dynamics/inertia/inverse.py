@@ -22,9 +22,9 @@ from armlet.scalar import Matrix, Vector
 def inverse_inertia_matrix(
     robot: RobotModel, q: Vector, inertia_matrix: Callable[..., Matrix] = composite_bodies
 ) -> Matrix:
-    """H⁻¹ = Vᵀ D⁻¹ V with V = U⁻¹ and H = U D Uᵀ, H by any formulation.
+    """Inverse H⁻¹ = Vᵀ D⁻¹ V with V = U⁻¹ and H = U D Uᵀ, where H is by any formulation.
 
-    U is unit upper triangular, and so is V: U V = 1 gives its entries row by row from below,
+    U and V are unit upper triangular. U V = 1 gives the entries of V, row by row from below:
 
         Vᵢₖ = -Uᵢₖ - Σⱼ Uᵢⱼ Vⱼₖ,   i < j < k
     """

@@ -1,4 +1,4 @@
-"""The inertia matrix by Lin: composite bodies about the base's origin."""
+"""The inertia matrix by Lin: composite bodies about one common reference point."""
 
 from typing import NamedTuple
 
@@ -12,10 +12,10 @@ from armlet.scalar import Matrix, Vector
 
 
 class BaseReference(NamedTuple):
-    """The quantities that Lin's formulations of the inertia matrix and of the bias share.
+    """Quantities that Lin's formulations of the inertia matrix and the bias share.
 
-    Quantities of body j are in the axes of body j, about the origin of the first body on its path,
-    the reference. Quantities of a joint m on this path, j included, are at [j][m].
+    Quantities of body j are in the axes of body j, about the reference point: the origin of the
+    first body on the path to j. Quantities of a joint m on this path, j included, are at [j][m].
     """
 
     z: list[dict[int, Vector]]
@@ -39,11 +39,11 @@ class BaseReference(NamedTuple):
     minimal=False,
 )
 def lin(robot: RobotModel, q: Vector) -> Matrix:
-    """Joint-space inertia matrix H(q), by composite bodies about the base's origin.
+    """Joint-space inertia matrix H(q), by composite bodies about one common reference point.
 
-    A unit acceleration of joint j alone needs the force e on composite body j and the moment a.
-    The moment is about one reference for all bodies, so only rotations are left between frames.
-    With axis z of joint m, its origin at s from the reference, and ŝ = z × s, in frame j (65):
+    A unit acceleration of joint j alone needs the force e and the moment a on composite body j. All
+    moments are about one reference point, so only rotations are needed between frames. With the
+    axis z and the origin s (from the reference point) of joint m, and ŝ = z × s, in frame j (65):
 
         joint m revolute   Hₘⱼ = z · aⱼ - ŝ · eⱼ
         joint m prismatic  Hₘⱼ = z · eⱼ
@@ -61,10 +61,10 @@ def lin(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
-    """The quantities that Lin's formulations share, each in the frame of its body.
+    """Compute the quantities that Lin's formulations share, in the bodies' frames.
 
-    Outwards from the parent p to j, with r the step between their origins and com the centre of
-    mass (24)-(27):
+    From the parent p outwards to j, with r from origin p to origin j and com the centre of mass
+    (24)-(27):
 
         zₘ = ʲRₚ zₘ            zⱼ = (0, 0, 1)
         ŝₘ = ʲRₚ ŝₘ            ŝⱼ = zⱼ × sⱼ, where joint j is revolute
@@ -80,8 +80,8 @@ def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
         revolute  eⱼ = z × p̂ⱼ - m̂ⱼ ŝⱼ,    aⱼ = (J̄xz, J̄yz, -J̄xx - J̄yy) + ŝⱼ × p̂ⱼ
         prismatic eⱼ = m̂ⱼ z,              aⱼ = p̂ⱼ × z
 
-    In Lin 1991 the reference is the origin of the base. Here it is the origin of the first body,
-    so that s of this body is zero for every DH row.
+    The reference point of Lin 1991 is the origin of the base. Here, the origin of the first body is
+    used, so that s of this body is zero for every DH row.
     """
     n, X, m_hat = robot.n, robot.displacements(q), composite_masses(robot)
     com, I = centres(robot), central_inertias(robot)

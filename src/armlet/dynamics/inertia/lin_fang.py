@@ -1,13 +1,13 @@
-"""The inertia matrix from composite bodies about the joints' origins: five ways to the entries.
+"""The inertia matrix by Lin and Fang: five formulations from composite bodies.
 
-Composite body i, body i and all it carries, has mass m̂ᵢ and, about the origin of frame i and in
-its axes, first moment ĉᵢ and inertia Ĵᵢ. A unit acceleration of joint i alone, of axis (w, v),
-needs the force and the moment about its origin
+Composite body i is body i with all bodies it carries. It has mass m̂ᵢ, first moment ĉᵢ and inertia
+Ĵᵢ about the origin and in the axes of frame i. A unit acceleration of joint i alone, with the axis
+(w, v), needs the force and the moment about this origin
 
     fᵢ = w × ĉᵢ + m̂ᵢ v,    tᵢ = Ĵᵢ w + ĉᵢ × v,                           (7), (8)
 
-and entry j, i of H, for j between i and the base, is their projection on the axis of joint j.
-The formulations differ in the axes used for this (Lin and Fang 1999).
+and entry (j, i) of H, for j between i and the base, is their projection on the axis of joint j.
+The formulations differ in the axes used for the projection (Lin and Fang 1999).
 """
 
 from collections.abc import Callable, Sequence
@@ -23,11 +23,11 @@ from armlet.robot import Body, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Vector
 
 FromComposites = Callable[[RobotModel, Vector, Sequence[Body]], Matrix]
-"""A formulation that takes m̂, ĉ and Ĵ of the composite bodies as its last argument."""
+"""A formulation that takes (m̂, ĉ, Ĵ) of each composite body as its last argument."""
 
 
 def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], FromComposites]:
-    """A decorator: describe a function of composite bodies, which are computed before the call."""
+    """Decorate a formulation that takes composite bodies, which are computed before the call."""
 
     def decorate(function: FromComposites) -> FromComposites:
         @wraps(function)
@@ -46,7 +46,7 @@ def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], 
 
 @from_composites("Lin and Fang 1999, Formulation 1, (7)-(11), on trees; Lilly and Orin 1991")
 def lin_fang_1(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
-    """H(q) from composite bodies, in the frames of the joints that carry them.
+    """Joint-space inertia matrix H(q) from composite bodies, in the frames of the carrying joints.
 
     The force and moment of column i are transformed towards the base, from j to its parent p:
 
@@ -58,14 +58,14 @@ def lin_fang_1(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 
 @from_composites("Lin and Fang 1999, Formulation 2, (20), on trees")
 def lin_fang_2(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
-    """H(q) from composite bodies, in the frame of the body that is accelerated.
+    """Joint-space inertia matrix H(q) from composite bodies, in the frame of the accelerated body.
 
-    The axis (w, v) of joint j and its origin r, transformed outwards to frame i, give
+    The axis (w, v) and the origin r of joint j, transformed outwards to frame i, give
 
         Hⱼᵢ = w · (tᵢ + fᵢ × r) + v · fᵢ.
 
-    The z component of f × r does not change under a rotation about z, so it is computed in the axes
-    of the mount of i, before the rotation of joint i. In (20), -r is s.
+    A rotation about z does not change the z component of f × r, so this component is computed in
+    the axes of the mount of joint i. In (20), -r is s.
     """
     X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     seen: list[dict[int, tuple[Vector, Vector, Vector]]] = [{} for _ in range(robot.n + 1)]
@@ -88,14 +88,14 @@ def lin_fang_2(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 
 @from_composites("Lin and Fang 1999, Formulation 3, (21), on trees; Renaud 1984")
 def lin_fang_3(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
-    """H(q) from composite bodies, by the velocity that each joint gives the accelerated origin.
+    """Joint-space inertia matrix H(q) from composite bodies, by the twists at unit joint speeds.
 
-    A unit speed of joint j gives frame i the angular velocity w and its origin the velocity v. With
-    s from the parent's origin to that of i
+    At unit speed of joint j, frame i has the angular velocity w and its origin the velocity v. With
+    s from the parent's origin to the origin of frame i
 
         wᵢ = ⁱRₚ wₚ,    vᵢ = ⁱRₚ (vₚ + wₚ × s),    Hⱼᵢ = w · tᵢ + v · fᵢ,
 
-    where (w, v) is transformed outwards as a wrench (f, t) is. In (21), v is ŝ.
+    where (w, v) is transformed outwards like a wrench (f, t). In (21), v is ŝ.
     """
     X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     twists: list[dict[int, Pair]] = [{} for _ in range(robot.n + 1)]
@@ -112,11 +112,11 @@ def lin_fang_3(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     "Lin and Fang 1999, Formulation 4, Table IV; Fijany and Bejczy 1990", topology="serial"
 )
 def lin_fang_4(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
-    """H(q) of a serial arm from composite bodies, in the frame n of the last body.
+    """Inertia matrix H(q) of a serial arm from composite bodies, in the frame n of the last body.
 
-    With the rotations ⁿRᵢ and the vectors s from the parent's origin to the body's, all in frame n,
-    nothing is rotated on the way to the base. With f = ⁿRᵢ fᵢ and tᵢ in frame n, from joint j to
-    its parent p:
+    The rotations ⁿRᵢ and the vectors s from the parent's origin to the body's are computed first,
+    in frame n, so the wrenches need no rotation on the way to the base. With f = ⁿRᵢ fᵢ and tᵢ in
+    frame n, from joint j to its parent p:
 
         tₚ = tⱼ + sⱼ × f,    Hₚᵢ = ⁿRₚ w · tₚ + ⁿRₚ v · f
     """
@@ -139,11 +139,11 @@ def lin_fang_4(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 
 @from_composites("Lin and Fang 1999, Formulation 5, Table V and (B1)-(B11)", topology="serial")
 def lin_fang_5(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
-    """H(q) of a serial arm from composite bodies, by first moments about the parents' origins.
+    """Inertia matrix H(q) of a serial arm from first moments about the parents' origins.
 
-    Composite body i adds hᵢ = ĉₚ - cₚ to the first moment of its parent p. In the axes of p, its
-    first moment about its own origin is hᵢ - m̂ᵢ s, with s from the parent's origin to that of i.
-    The entries follow as in `from_parents`.
+    Composite body i adds hᵢ = ĉₚ - cₚ to the first moment of its parent p. About origin i, in the
+    axes of p, the first moment is hᵢ - m̂ᵢ s, with s from origin p to origin i. `from_parents`
+    computes the entries.
     """
     X = robot.displacements(q)
     m_hat, moments, J_hat = zip(*bodies, strict=True)
@@ -164,14 +164,14 @@ def kawasaki(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), from first moments about the parents' origins.
 
     Composite body i has the first moment hᵢ about the origin of its parent p, in the parent's axes,
-    and the inertia Ĵᵢ about its own origin, in its own axes. With s from origin p to origin i
+    and the inertia Ĵᵢ about the body's origin, in body axes. With s from origin p to origin i
 
         hᵢ = ᵖRᵢ (cᵢ + Σ h of the children) + m̂ᵢ s                          (B1), (B3)
         Ĵₚ = Jₚ + Σ (ᵖRᵢ Ĵᵢ ᵖRᵢᵀ - s̃ h̃ᵢ - h̃ᵢ s̃ + m̂ᵢ s̃ s̃)                  (B2), (B4)
 
-    and the first moment about its own origin, in the parent's axes, is hᵢ - m̂ᵢ s. The entries
-    follow as in `from_parents`, (B5)-(B11). With minimal parameters m̂ᵢ is zero if joint i and all
-    joints beyond it are revolute, and hᵢ is this moment: Algorithm II.
+    The first moment about origin i, in the parent's axes, is hᵢ - m̂ᵢ s. `from_parents` computes the
+    entries, (B5)-(B11). Algorithm II uses minimal parameters: if joint i and all joints beyond are
+    revolute, m̂ᵢ is zero and hᵢ is both first moments.
     """
     X, m_hat = robot.displacements(q), composite_masses(robot)
     c_hat, J_hat = with_base(robot.c), with_base(robot.J)
@@ -190,15 +190,15 @@ def from_parents(
     c_p: Sequence[Vector],
     J_hat: Sequence[Matrix],
 ) -> Matrix:
-    """H from first moments of composite bodies in their parents' axes.
+    """Compute H from first moments of composite bodies in their parents' axes.
 
-    In these axes, hᵢ is about the parent's origin and ĉᵢ about the body's own origin, which is at
+    In these axes, `h` is about the parent's origin, and `c_p`, ĉᵢ below, about the body's origin at
     s. Column i starts in the frame of the parent p, with the axis (w, v) in the axes of p:
 
         revolute joint    f = w × ĉᵢ,    t = ᵖRᵢ Ĵᵢ w + s × f
         prismatic joint   f = m̂ᵢ v,      t = hᵢ × v
 
-    and goes on as in Formulation 1, (B5)-(B11).
+    and continues as in Formulation 1, (B5)-(B11).
     """
     m_hat, H = composite_masses(robot), np.zeros((robot.n, robot.n), dtype=object)
     for i, p in robot.base_to_tips():

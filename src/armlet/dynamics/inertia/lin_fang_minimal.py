@@ -6,15 +6,14 @@ constant part and a part that varies with q:
     ĉᵢ = kᵢ + lᵢ,    Ĵᵢ = Uᵢ + Vᵢ                                          (22), (23)
 
 Let r be the first revolute joint on the path from the base, s the first revolute joint after r
-about another direction, and u the axis of r in frame i, constant before s. H depends on
+with another axis direction, and u the axis of r in frame i, which is constant before s. H depends
+only on (Lin 1994, Theorem 5; Lin and Fang 1999, Theorem 1, Table VII)
 
     joint i revolute   r <= i < s   Uzz, kx, ky
                        s <= i       Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky
     joint i prismatic  always       m̂
                        r < i < s    κ¹ = (u × k)z, κ² = (k - (u · k) u)z
                        s < i        kx, ky, kz
-
-and no other parameters are used (Lin 1994, Theorem 5; Lin and Fang 1999, Theorem 1, Table VII).
 """
 
 from armlet.algebra import Z_AXIS, ZERO, cross, upper_triangle
@@ -34,9 +33,9 @@ from armlet.scalar import Matrix, Scalar, Vector
     contends=True,
 )
 def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
-    """H(q) from minimal parameters, in the frames of the joints that carry the composite bodies.
+    """Joint-space inertia matrix H(q) from minimal parameters, in frames of the carrying joints.
 
-    Joints from s on use (7)-(11), joints before s use (29)-(31); the module defines s.
+    Joints from s on use (7)-(11), joints before s use (29)-(31); the module docstring defines s.
     """
     return from_minimal(lin_fang_1, robot, q)
 
@@ -47,25 +46,25 @@ def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
     growth="n^2",
 )
 def lin_fang_2_minimal(robot: RobotModel, q: Vector) -> Matrix:
-    """H(q) from minimal parameters, in the frame of the body that is accelerated.
+    """Joint-space inertia matrix H(q) from minimal parameters, in the accelerated body's frame.
 
-    Joints from s on use (20), joints before s use (32); the module defines s.
+    Joints from s on use (20), joints before s use (32); the module docstring defines s.
     """
     return from_minimal(lin_fang_2, robot, q)
 
 
 def from_minimal(entries: FromComposites, robot: RobotModel, q: Vector) -> Matrix:
-    """H by the formulation `entries`, with ĉ and Ĵ computed from minimal parameters.
+    """Compute H by the formulation `entries`, with ĉ and Ĵ from minimal parameters.
 
-    From s on, H depends on these parameters alone. Before s all revolute axes are along u,
-    so of the moment tᵢ = Ĵᵢ w + ĉᵢ × v for a unit acceleration of joint i only u · tᵢ enters H, and
-    rotations do not change u · tᵢ. The formulation gets zeros for this moment and carries only the
-    force fᵢ = w × ĉᵢ + m̂ᵢ v; the missing terms are
+    Before s, all revolute axes are along u, so H depends on the moment tᵢ = Ĵᵢ w + ĉᵢ × v for a
+    unit acceleration of joint i only through u · tᵢ, which rotations do not change. `entries` gets
+    ĉ and Ĵ that make this moment zero, and transforms only the force fᵢ = w × ĉᵢ + m̂ᵢ v. The
+    missing terms are added:
 
         Hⱼᵢ += (w · u)ⱼ (u · tᵢ),    j between i and the base, or i,
 
-    where w · u is ±1 for a revolute joint and 0 for a prismatic one. This gives (30), (31) of
-    Formulation 1 and (32) of Formulation 2. Their δ is not needed: the terms it removes are zero.
+    where w · u is ±1 for a revolute joint and 0 for a prismatic joint. This gives (30), (31) of
+    Formulation 1 and (32) of Formulation 2. The source's δ only removes terms that are zero here.
     """
     u, c_hat, J_hat, t_r = composites(robot, q)
     H = entries(robot, q, [*zip(composite_masses(robot), c_hat, J_hat, strict=True)])
@@ -79,7 +78,7 @@ def from_minimal(entries: FromComposites, robot: RobotModel, q: Vector) -> Matri
 def composites(
     robot: RobotModel, q: Vector
 ) -> tuple[list[Vector], list[Vector], list[Matrix], dict[int, Scalar]]:
-    """u, ĉ, Ĵ and u · t of the composite bodies, from the tips to the base (Table VII).
+    """Return u, ĉ, Ĵ and u · t of the composite bodies, by recursion from the tips (Table VII).
 
     u, the axis of r in frame i, is zero before r and None from s on. Before s, Ĵ is zero, ĉ is
     zero for a prismatic joint, and V stands for u · V u. Entry i of u · t is the moment about u for
@@ -112,14 +111,14 @@ def composites(
 def over_joint(
     joint: Screw, axis: Twist, constant: Body, l: Vector, V: Matrix, u: Vector | None
 ) -> tuple[Vector, Matrix]:
-    """l' and V', the varying parts of l and V after joint i, in the axes of body i.
+    """Return l' and V': l and V of body i after transformation over joint i, in body axes.
 
-    The joint's screw, about and along z, translates by h. With k and U as in `minimal_bodies`:
+    Joint i translates by h along z. With k and U as in `minimal_bodies`:
 
         revolute   l' = k + l         V' = U + V - h (z̃ l̃' + l̃' z̃)                  (24), (34)
         prismatic  l' = l + m̂ h z     V' = V - h (z̃ ĉ~ + ĉ~ z̃) - m̂ h² z̃ z̃           (24), (35)
 
-    Before s, with the part a = z - (u · z) u of z across u, which is zero for a revolute joint:
+    Before s, with a = z - (u · z) u, the part of z across u, which is zero for a revolute joint:
 
         revolute   V' = Uzz + V
         prismatic  V' = V + h (m̂ h az + 2 κ² + 2 a · l),    κ² = a · k                   (40)
@@ -137,7 +136,7 @@ def over_joint(
 def over_mount(
     mount: Displacement, joint: Screw, l: Vector, V: Matrix, u_i: Vector | None, u_p: Vector | None
 ) -> tuple[Vector, Matrix]:
-    """l and V of body i, transformed as those of a massless body to the frame of its parent p.
+    """Transform l and V of body i, as of a massless body, to the frame of its parent p.
 
     If p is before s, the mount, with its origin at b, adds 2 (b - (u · b) u) · l to u · V u,
     (36)-(40). If i is s, u · V u is first computed in the axes of the mount, where u is constant.
@@ -154,12 +153,12 @@ def over_mount(
 
 
 def across(u: Vector, r: Vector) -> Vector:
-    """The part of r perpendicular to the unit vector u."""
+    """Part of r perpendicular to the unit vector u."""
     return r - (u @ r) * u
 
 
 def inertia_about(u: Vector, J: Matrix) -> Scalar:
-    """The moment of inertia u · J u about the unit vector u, (55)."""
+    """Moment of inertia u · J u about the unit vector u, (55)."""
     x, y, z = u
     xx, xy, xz, yy, yz, zz = upper_triangle(J)
     squares = x * x * xx + y * y * yy + z * z * zz
@@ -167,11 +166,11 @@ def inertia_about(u: Vector, J: Matrix) -> Scalar:
 
 
 def minimal_bodies(robot: RobotModel) -> list[Body]:
-    """The constants m̂, k and U of each composite body, after lumping on the parents (C1)-(C3).
+    """Return (m̂, k, U) of each composite body after lumping on the parents (C1)-(C3).
 
     The part that is symmetric about the axis of a revolute joint is lumped on the parent, which
-    leaves Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky. A prismatic joint does not rotate its body: all of
-    the body is lumped, at zero displacement, and m̂ and k remain for the effect of a displacement.
+    leaves Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky. A prismatic joint does not rotate its body: the
+    whole body is lumped, at zero displacement, and m̂ and k are retained for the displacement.
     """
     still = robot.displacements(
         [-row.d if v[2] else 0 for row, (_, v) in zip(robot.dh, robot.unit_twists, strict=True)]

@@ -1,4 +1,4 @@
-"""The inertia matrix by Renaud: composite bodies with their constant parts off-line."""
+"""The inertia matrix by Renaud: composite bodies with constant parts computed off-line."""
 
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.lin_fang import lin_fang_3
@@ -14,13 +14,13 @@ from armlet.scalar import Matrix, Vector
 def renaud(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by generalised links.
 
-    The mass m̂ᵢ beyond a revolute joint i is lumped on the parent p, off-line, at the origin of i,
-    which is at the constant s from the origin of p (A5), (A6):
+    Off-line, the mass m̂ᵢ beyond a revolute joint i is lumped on the parent p, at the origin of i,
+    which is at the constant position s in frame p (A5), (A6):
 
         uₚ = cₚ + Σ m̂ᵢ s,    Kₚ = Jₚ - Σ m̂ᵢ s̃ s̃
 
-    On-line, a composite body is added to its parent without its mass, m = 0, if its joint is
-    revolute, and with its mass, m = m̂ᵢ, if its joint is prismatic (A7), (A8). With cᵢ = ᵖRᵢ ĉᵢ
+    On-line, composite body i is added to its parent, with m = 0 if joint i is revolute and m = m̂ᵢ
+    if joint i is prismatic (A7), (A8). With cᵢ = ᵖRᵢ ĉᵢ
 
         ĉₚ = uₚ + Σ (cᵢ + m s)
         Ĵₚ = Kₚ + Σ (ᵖRᵢ Ĵᵢ ᵖRᵢᵀ - s̃ c̃ᵢ - c̃ᵢ s̃ - m s̃ s̃)

@@ -1,4 +1,4 @@
-"""The inertia matrix by spatial operators: its factors, multiplied out."""
+"""The inertia matrix by spatial operators, as the product of its operator factors."""
 
 import numpy as np
 
@@ -22,8 +22,8 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
         H = (1 + h φ K) D̂ (1 + h φ K)ᵀ
         (1 + h φ K)ⱼᵢ = hⱼ · φⱼᵢ Gᵢ,  j between i and the base, and ones on the diagonal
 
-    where φⱼᵢ is the product of the carriers from i to j. The operators are in base axes; (6.2.18)
-    leaves the operators undefined.
+    where φⱼᵢ is the product of the carriers from i to j. The operators, which the source does not
+    define in (6.2.18), are in base axes.
     """
     h, phi, G, D_hat = kalman_filter(robot, q)
     factor = np.eye(robot.n, dtype=object)
@@ -42,12 +42,12 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
 def kalman_filter(
     robot: RobotModel, q: Vector
 ) -> tuple[list[Vector], list[Matrix], list[Vector], Vector]:
-    """Unit twist h, carrier φ, gain G and inertia D̂ of each body, by a spatial Kalman filter.
+    """Return unit twists h, carriers φ, gains G and inertias D̂, by a spatial Kalman filter.
 
-    A twist is (ω, v) and a wrench (moment, force), at the origin of a body and in base axes; h is
-    the joint's unit twist, φ = [[1, r̃], [0, 1]] carries a wrench from the body's origin to the
-    parent's, at -r, and M is the body's spatial inertia. From the tips to the base, the covariance
-    P, which is the inertia of the articulated body, obeys a Riccati equation:
+    Twists (ω, v) and wrenches (moment, force) are at the bodies' origins, in base axes. The carrier
+    φ = [[1, r̃], [0, 1]] transforms a wrench from the body's origin to the parent's, at -r; M is the
+    body's spatial inertia. From the tips to the base, the covariance P, which is the inertia of the
+    articulated body, obeys a Riccati equation:
 
         D̂ᵢ = hᵢ · Pᵢ hᵢ + (rotor inertia)
         Gᵢ = Pᵢ hᵢ / D̂ᵢ
@@ -78,5 +78,5 @@ def kalman_filter(
 
 
 def spatial_inertia(m: Scalar, c: Vector, J: Matrix) -> Matrix:
-    """[[J, c̃], [-c̃, m 1]]: takes the twist (ω, v) of a body's origin to its momentum there."""
+    """Return [[J, c̃], [-c̃, m 1]], which maps a twist (ω, v) at the body's origin to momentum."""
     return np.block([[J, skew(c)], [-skew(c), m * IDENTITY]])

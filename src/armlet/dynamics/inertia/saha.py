@@ -16,15 +16,15 @@ from armlet.scalar import Matrix, Vector
 def saha(robot: RobotModel, q: Vector) -> Matrix:
     """Generalised inertia matrix H(q), by the decoupled natural orthogonal complement.
 
-    Twists are of the centres of mass, in body axes: joint i gives its body pᵢ = (w, w × com + v),
-    and Bᵢₚ takes the twist of the parent's centre to the body's. The composite body i has, about
-    the centre of body i, the mass matrix M̃ᵢ:
+    Twists are at the centres of mass, in body axes. At unit speed, joint i adds the twist
+    pᵢ = (w, w × com + v) to its body; Bᵢₚ transforms the twist of the parent's centre to the body's
+    centre. Composite body i has the mass matrix M̃ᵢ about the centre of body i:
 
         M̃ₚ += Bᵢₚᵀ M̃ᵢ Bᵢₚ
         Hⱼᵢ = pⱼᵀ Bᵢⱼᵀ M̃ᵢ pᵢ,  j between i and the base
 
-    M̃ is the mass matrix of a rigid body, with a mass, a first moment and an inertia. Bᵀ transforms
-    these three, and wrenches, by the displacement from centre to centre.
+    M̃ is the mass matrix of a rigid body, so the code transforms mass, first moment and inertia, by
+    the displacement from centre to centre.
     """
     com = centres(robot)
     B = between_centres(robot, q, com)
@@ -35,7 +35,7 @@ def saha(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def between_centres(robot: RobotModel, q: Vector, com: Sequence[Vector]) -> list[Displacement]:
-    """The displacement of each body's centre of mass from its parent's, in the bodies' axes."""
+    """Return displacements from the parent's to the body's centre of mass, in the bodies' axes."""
     at = [*com, ZERO]
     return [
         Displacement((*shift(-at[p]), *X, *shift(at[i])))
@@ -44,5 +44,5 @@ def between_centres(robot: RobotModel, q: Vector, com: Sequence[Vector]) -> list
 
 
 def shift(r: Vector) -> list[Screw]:
-    """A translation by r, as screws."""
+    """Return the translation by r as three screws."""
     return [Screw(k, 1, 0, r[k]) for k in range(3)]

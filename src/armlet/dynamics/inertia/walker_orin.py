@@ -1,4 +1,4 @@
-"""The inertia matrix by Walker and Orin: unit accelerations, and composites about their centres."""
+"""The inertia matrix by Walker and Orin: by unit accelerations, and by composite bodies."""
 
 from dataclasses import replace
 
@@ -21,8 +21,8 @@ from armlet.scalar import Matrix, Vector, is_zero
 def unit_columns(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by inverse dynamics with unit accelerations.
 
-    Without speed and gravity the torques are τ = H q̈, so column i of H is the torques at
-    q̈ᵢ = 1 alone; only the rows up to the diagonal are computed, since H is symmetric:
+    Without speed and gravity, τ = H q̈, so column i of H is the torque vector for q̈ = eᵢ. Since H
+    is symmetric, only the rows up to the diagonal are used:
 
         H eᵢ = τ(q, 0, eᵢ),  g = 0
     """
@@ -44,9 +44,9 @@ def unit_columns(robot: RobotModel, q: Vector) -> Matrix:
 def walker_orin(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies about their centres of mass.
 
-    Body i and all it carries, frozen together, have mass m̂ᵢ, centre of mass R̂ᵢ from the origin of
-    frame i and inertia Êᵢ about that centre. A child i, with its centre at d from the parent's, is
-    added in the axes of the parent p. Its parallel-axis terms add up to that of a reduced mass:
+    Composite body i is body i welded to all bodies it carries, with mass m̂ᵢ, centre of mass R̂ᵢ in
+    frame i and inertia Êᵢ about this centre. A child i is added to its parent p, with d from the
+    parent's to the child's centre. The parallel-axis terms of both add up to a reduced-mass term:
 
         d  = ᵖXᵢ R̂ᵢ - R̂ₚ
         Êₚ += ᵖRᵢ Êᵢ ᵖRᵢᵀ - m̂ₚ m̂ᵢ / (m̂ₚ + m̂ᵢ) d̃ d̃

@@ -1,8 +1,8 @@
-"""Rewriting programs by identities, wherever an identity saves operations.
+"""Rewriting of programs by identities, wherever an identity saves operations.
 
 A program is replayed into a new graph. The terms of nested sums are combined in any order, unless a
-partial sum has another use as well. A rule is applied where the operations that it replaces
-outweigh those that it adds.
+partial sum is also used elsewhere. A rule is applied where the operations that it removes cost more
+than the operations that it adds.
 """
 
 from collections import Counter
@@ -20,36 +20,36 @@ from armlet.graph.rewrite.rules import CONSTANTS, Identity
 from armlet.scalar import identical, is_zero
 
 DEPTH = 3
-"""The greatest depth of the terms of rules, in operations."""
+"""The greatest depth of a term in a rule, counted in operations."""
 TERMS = 24
-"""The most terms of a nested sum: more are not joined, since all pairs of terms are compared."""
+"""The most terms of a nested sum: longer sums are not joined, since all pairs are compared."""
 SUMS = ("add", "sub")
 
 Term = tuple[int, Any]
-"""A sign, 1 or -1, and a scalar."""
+"""A sign (1 or -1) and a scalar."""
 Bound = dict[str, Any]
-"""The scalar that each letter of a rule stands for."""
+"""Letter of a rule -> the scalar that it stands for."""
 Match = tuple[Bound, tuple[int, ...]]
-"""The scalars of the letters, and the nodes that a rule replaces if nothing else uses them."""
+"""The scalar of each letter, and the nodes that match operations of the pattern."""
 
 
 class Rule(NamedTuple):
-    """An identity as a pattern: the terms of its left side, and the right side as a function."""
+    """A rewriting rule: the terms of the left side, and a function that returns both sides."""
 
     terms: tuple[Term, ...]
     identity: Identity
     signs: Mapping[str, int]
     shares: bool
-    """Whether all terms have a letter in common, so that matching terms share a scalar."""
+    """Whether all terms share a letter, so that matching terms must share a scalar."""
 
     def right(self, bound: Bound) -> Any:
-        """The right side, with the scalar of each letter in its place."""
+        """Return the right side of the identity, with each letter replaced by its scalar."""
         return self.identity(*(sign * bound[x] for x, sign in self.signs.items()))[1]
 
 
 @cache
 def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
-    """The rules of identities, with all signs of their letters, by the operation at the root."""
+    """Convert identities to rules with all signs of the letters; return root operation -> rules."""
     rules: dict[str, list[Rule]] = {}
     for identity in identities:
         letters = list(signature(identity).parameters)
@@ -73,7 +73,7 @@ def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
 
 
 def terms_of(sign: int, x: Any, nested: Collection[int], is_root: bool = False) -> Iterator[Term]:
-    """Yield the terms of a sum or the factors of a product, also nested ones; else `x` itself."""
+    """Yield signed terms of a sum, or factors of a product; operands in `nested` are split too."""
     if isinstance(x, Traced) and (is_root or x.index in nested):
         yield from terms_of(sign, x.args[0], nested)
         yield from terms_of(-sign if x.op == "sub" else sign, x.args[1], nested)
@@ -82,12 +82,12 @@ def terms_of(sign: int, x: Any, nested: Collection[int], is_root: bool = False) 
 
 
 def is_open(x: Traced, is_term: bool) -> bool:
-    """Whether a scalar that terms share is also looked for among the operands of `x`."""
+    """Whether shared scalars of terms are also searched for among the operands of `x`."""
     return x.op in ("mul", "sin", "cos") or (is_term and x.op in SUMS)
 
 
 def _letters(x: Any, is_term: bool = True) -> Iterator[str]:
-    """The letters that a term of a pattern may share with its other terms."""
+    """Yield the letters that a term of a pattern may share with other terms."""
     if isinstance(x, Traced):
         if x.op == "input" and x.args[0] not in CONSTANTS:
             yield x.args[0]
@@ -97,7 +97,7 @@ def _letters(x: Any, is_term: bool = True) -> Iterator[str]:
 
 
 def _key(x: Any, names: dict[str, tuple[bool, int]]) -> Any:
-    """A pattern with its letters numbered in order of appearance, to find equal patterns."""
+    """Return a key that is equal for patterns that differ only in the names of their letters."""
     if not isinstance(x, Traced):
         return x
     if x.op == "input":
@@ -107,7 +107,7 @@ def _key(x: Any, names: dict[str, tuple[bool, int]]) -> Any:
 
 
 def may_be(pattern: Traced, x: Any) -> bool:
-    """Whether `x` may match a pattern, by a quick look at `x` and its operands."""
+    """Test quickly, by `x` and its operands alone, whether `x` may match a pattern."""
     op, args = pattern.graph.nodes[pattern.index]
     if op == "input":
         return args[0] not in CONSTANTS or is_constant(x)
@@ -131,7 +131,7 @@ def is_constant(x: Any) -> bool:
 
 
 def matches(pattern: Any, x: Any, bound: Bound) -> Iterator[Match]:
-    """All ways in which a scalar matches a pattern."""
+    """Yield all ways in which a scalar matches a pattern, consistent with `bound`."""
     if not isinstance(pattern, Traced):
         if not isinstance(x, Traced) and x == pattern:
             yield bound, ()
@@ -150,7 +150,7 @@ def matches(pattern: Any, x: Any, bound: Bound) -> Iterator[Match]:
 
 
 def all_match(patterns: tuple[Any, ...], args: tuple[Any, ...], bound: Bound) -> Iterator[Match]:
-    """All ways in which `args` match `patterns`, each letter with the same value in all of them."""
+    """Yield all ways in which `args` match `patterns`, with the same scalar for equal letters."""
     if not patterns:
         yield bound, ()
         return
@@ -163,7 +163,7 @@ def all_match(patterns: tuple[Any, ...], args: tuple[Any, ...], bound: Bound) ->
 
 
 def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
-    """The number of uses of each node, and the last operation that uses it; an output is a use."""
+    """Return node -> number of uses, and node -> last user (an operation or "output")."""
     uses: Counter[int] = Counter()
     users: dict[int, str] = {}
     outputs: list[tuple[str, Any]] = [("output", output.flat) for output in old.outputs]
@@ -176,7 +176,7 @@ def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
 
 
 def nested_terms(old: Program, family: Mapping[str, str]) -> set[int]:
-    """The nodes whose only user is of the same `family`: nested sums and products."""
+    """Return the nodes used once, by a node of the same `family`: nested sums and products."""
     uses, users = uses_of(old)
     size: dict[int, int] = {}
     nested: set[int] = set()
@@ -194,7 +194,6 @@ def nested_terms(old: Program, family: Mapping[str, str]) -> set[int]:
 
 
 def _without_pairs(terms: list[Term]) -> list[Term]:
-    """The terms without pairs that cancel."""
     rest: list[Term] = []
     for sign, x in terms:
         opposite = next((k for k, (s, y) in enumerate(rest) if s != sign and identical(x, y)), None)
@@ -218,10 +217,10 @@ class Rewriting:
         self.nested = nested_terms(old, dict.fromkeys(SUMS, "sum"))
         self.factors: dict[tuple[int, int], frozenset[Any]] = {}
         self.uses: Counter[int] = Counter()
-        """How often each new node is used; nodes without an entry have no use so far."""
+        """New node index -> number of uses so far, zero by default."""
 
     def result(self) -> Program:
-        """The rewritten program."""
+        """Return the rewritten program."""
         for i, op, args in self.old.nodes:
             if i not in self.nested:
                 self.value[i] = self._sum(i) if op in SUMS else self._one(op, args)
@@ -229,7 +228,6 @@ class Rewriting:
         return with_values(self.old, self.value)
 
     def _new(self, x: Any) -> Any:
-        """The new value of an operand."""
         if not isinstance(x, Traced):
             return x
         if x.index not in self.value:  # a nested sum that stays as it is
@@ -244,7 +242,6 @@ class Rewriting:
             self.uses[x.index] += times
 
     def _one(self, op: str, args: tuple[Any, ...]) -> Any:
-        """The new value of an operation that is not a sum."""
         x = self.graph.copy(op, *map(self._new, args))
         if isinstance(x, Traced) and not x.is_constant:
             for rule in self.rules.get(x.op, ()):
@@ -256,7 +253,6 @@ class Rewriting:
         return x
 
     def _sum(self, i: int) -> Any:
-        """The new value of a sum."""
         root = self.old.graph.scalars[i]
         if root.is_constant or "sum" not in self.rules:
             return self.graph.copy(root.op, *map(self._new, root.args))
@@ -273,7 +269,7 @@ class Rewriting:
         return total
 
     def _simpler(self, terms: list[Term]) -> list[Term] | None:
-        """The terms after a rule has replaced two of them, or None if no rule saves operations."""
+        """Replace two terms by a rule and return all terms, or None if no rule saves operations."""
         for i, j in permutations(range(len(terms)), 2):
             (s, x), (t, y) = terms[i], terms[j]
             apart = self._factors(x).isdisjoint(self._factors(y))
@@ -291,7 +287,7 @@ class Rewriting:
         return None
 
     def _factors(self, x: Any, depth: int = DEPTH) -> frozenset[Any]:
-        """The scalars in a term, down to `depth`; terms that match a sharing rule share one."""
+        """Return the scalars in a term, down to `depth`, to find terms that share a scalar."""
         if is_constant(x):
             return frozenset((x,))
         factors = self.factors.get((x.index, depth))
@@ -304,7 +300,7 @@ class Rewriting:
     def _apply(
         self, rule: Rule, bound: Bound, inside: tuple[int, ...], joining: float
     ) -> Any | None:
-        """The right side of a rule if it costs less than the operations it replaces, else None."""
+        """Return a rule's right side if it costs less than the replaced operations, else None."""
         saved = joining + sum(self._weight(k) for k in set(inside) if self.uses[k] <= 1)
         y = rule.right(bound)
         if self._extra_weight(y) >= saved:
@@ -318,7 +314,7 @@ class Rewriting:
         return 0 if self.graph.constant[k] else self.weight.get(self.graph.nodes[k][0], 0)
 
     def _extra_weight(self, y: Any) -> float:
-        """The weight of the operations that `y` needs and that have no other use."""
+        """Return the weight of those operations in `y` that nothing else uses."""
         total, seen, stack = 0.0, set(), [y]
         while stack:
             x = stack.pop()
@@ -334,5 +330,5 @@ def rewrite(
     identities: tuple[Identity, ...],
     weight: Mapping[str, float] = M_PLUS_A,
 ) -> Program:
-    """The program after one pass of rules, each applied where it saves operations."""
+    """Apply a pass of rules wherever they save operations; return the new program."""
     return Rewriting(old, identities, weight).result()

@@ -1,10 +1,10 @@
-"""The rewriting rules: one table of identities per pass, each applied from left to right.
+"""Rewriting rules: a tuple of identities for each pass, applied from left to right.
 
-Letters stand for any scalars, but k, l and m for constants, with a value or a name: operations on
-constants alone are not counted. A pattern of two terms is looked for among all terms of a sum, and
-every rule also holds with any of its letters negated.
+The letters k, l and m stand for numeric or symbolic constants, since operations on constants alone
+are not counted; other letters stand for any scalar. A pattern of two terms is searched for among
+all terms of a sum. Every rule is also applied with any of its letters negated.
 
-Combinations of constants must neither overflow nor underflow; those of robots do neither.
+The rules assume that combinations of constants neither overflow nor underflow.
 """
 
 from collections.abc import Callable
@@ -52,5 +52,5 @@ PASSES: dict[str, tuple[Identity, ...]] = {
         lambda x, y: (x * x - y * y,                  (x + y) * (x - y)),
     ),
 }
-"""The passes by name, in the order they are tried."""
+"""Pass name -> identities, in the order in which the passes are tried."""
 # fmt: on

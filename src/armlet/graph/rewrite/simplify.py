@@ -1,4 +1,4 @@
-"""Simplification: rounds of passes over a program, until a round saves too few operations."""
+"""Simplification: rounds of passes over a program, while a round saves enough operations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -12,16 +12,16 @@ from armlet.graph.rewrite.rewriting import Term, nested_terms, rewrite, terms_of
 from armlet.graph.rewrite.rules import PASSES
 
 ORDER = (*PASSES, "sharing")
-"""The passes in the order they are tried."""
+"""The default order of the passes."""
 
 WORTHWHILE = 0.01
-"""The fraction of the cost that a round of all passes must save for another round to follow."""
+"""The fraction of the cost that a round must save for another round to follow."""
 
 FAMILY = {"add": "sum", "sub": "sum", "mul": "product"}
-"""The family of each operation whose terms or factors may be taken in any order."""
+"""Operation -> "sum" or "product"; their terms or factors may be taken in any order."""
 
 Gains = list[tuple[str, Count]]
-"""The passes that saved operations, each with the count after it."""
+"""The passes that saved operations, each with the operation count after the pass."""
 
 
 def simplify(
@@ -32,7 +32,8 @@ def simplify(
 ) -> tuple[Program, Gains]:
     """Rewrite a program with fewer operations; also return the counts after successful passes.
 
-    The passes are tried in the order `order`, until `enough()`, called before each, is true.
+    The passes are tried in the order `order`. A round ends when `enough()`, called before each
+    pass, returns true.
     """
     steps: dict[str, Callable[[Program], Program]] = {
         name: partial(rewrite, identities=PASSES[name], weight=weight) for name in PASSES
@@ -53,11 +54,7 @@ def simplify(
 
 
 def order_eagerly(old: Program) -> Program:
-    """Move each operation right after the last of its operands.
-
-    Rewriting leaves sums where their last term was used, which keeps more values alive than a
-    machine has registers.
-    """
+    """Move each operation right after its last operand, so that fewer values are alive at once."""
     waits_for = {i: {a.index for a in args if isinstance(a, Traced)} for i, _, args in old.nodes}
     users: dict[int, list[int]] = {}
     for i, operands in waits_for.items():
@@ -82,10 +79,10 @@ def order_eagerly(old: Program) -> Program:
 
 
 def share_terms(old: Program) -> Program:
-    """Compute once each pair of terms that several sums share, and likewise factors of products.
+    """Compute pairs of terms once if several sums share them, and likewise factors of products.
 
-    A sum of several terms can be added up in any order. Two terms that several sums have in common,
-    up to sign, are added up first in all of them; likewise for products.
+    The terms of a sum can be added in any order. Two terms that several sums have in common, up to
+    sign, are added first in each of these sums.
     """
     groups = _groups(old)
     pairs: dict[Any, list[tuple[int, Term, Term]]] = {}
@@ -113,10 +110,7 @@ def share_terms(old: Program) -> Program:
 
 
 def _groups(old: Program) -> dict[int, tuple[str, list[Term]]]:
-    """The terms of each sum and the factors of each product, with nested ones flattened.
-
-    The sign of a factor is 1.
-    """
+    """Return node -> family and signed terms, with nested sums flattened; factors have sign 1."""
     nested = nested_terms(old, FAMILY)
     return {
         i: (FAMILY[op], [*terms_of(1, old.graph.scalars[i], nested, True)])
@@ -130,7 +124,7 @@ def _order(x: Any) -> tuple[int, Any]:
 
 
 def _total(graph: Graph, family: str, terms: list[Term]) -> Any:
-    """The sum of terms, or the product of factors, in this order."""
+    """Record the sum of terms, or the product of factors, in the order of `terms`."""
     (sign, total), *rest = terms
     for s, x in rest:
         if family == "product":

@@ -1,1 +1,1 @@
-"""Tracing: arrays of traced scalars, calls within a trace, and errors of untraceable functions."""
+"""Tracing: arrays of traced scalars, calls within a trace, and errors for untraceable functions."""

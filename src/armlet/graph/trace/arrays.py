@@ -1,7 +1,7 @@
-"""Arrays of traced scalars, for which NumPy functions record their operations.
+"""Arrays of traced scalars, whose operations are recorded when NumPy functions are applied to them.
 
-NumPy asks objects that it compares for their truth value, which a traced scalar does not have:
-functions that compare are replaced by functions that record.
+NumPy functions that compare objects need truth values, which traced scalars do not have. Such
+functions are replaced by functions that record their operations.
 """
 
 from collections.abc import Callable
@@ -27,14 +27,14 @@ LARGEST = np.finfo(float).max
 
 
 class NumPyRecorder:
-    """The base of traced scalars and traced arrays: it records the NumPy functions of both."""
+    """Base class of traced scalars and traced arrays, which records the NumPy functions of both."""
 
     __slots__ = ()
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any
     ) -> Any:
-        """Record an elementwise function of traced arrays, or its reduction; return the result."""
+        """Record an elementwise NumPy function, or its method such as `reduce`; return a result."""
         name = ufunc.__name__
         function = ufunc
         if name in ELEMENTARY:
@@ -51,11 +51,11 @@ class NumPyRecorder:
         if out is not None:
             return out[0]
         if name.startswith("logical") and method == "reduce":
-            result = elementwise(truth, result)  # NumPy reduces a single entry to itself
+            result = elementwise(truth, result)  # a single entry is returned as it is
         return as_traced(result)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        """Record another NumPy function of traced arguments, and return its result."""
+        """Record a NumPy function that is not elementwise; return the result."""
         name = function.__name__
         if "linalg" in (function.__module__ or "") and name not in PRODUCTS.split():
             raise CompileError(
@@ -92,7 +92,7 @@ class TracedArray(NumPyRecorder, np.ndarray):
         super().__setitem__(index, value)
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
-        """A copy, with entries truncated if `dtype` is an integer, and 1 or 0 if it is bool."""
+        """Return a copy, with entries truncated for an integer `dtype`, and 1 or 0 for bool."""
         kind = np.dtype(dtype).kind
         if kind not in "fiub":
             return super().astype(dtype, *args, **options)
@@ -106,11 +106,11 @@ PRODUCTS = (
     "norm vector_norm matrix_norm cross outer trace vecdot matmul multi_dot matrix_power diagonal "
     "matrix_transpose tensordot"
 )
-"""The functions of numpy.linalg that can be recorded, since they do not depend on values."""
+"""The functions of numpy.linalg that can be recorded: their operations depend on no value."""
 
 
 def _plain(x: Any) -> Any:
-    """A traced array or scalar as a plain NumPy array, so that NumPy does not call back."""
+    """Return a traced array or scalar as a plain NumPy array, for which NumPy calls no method."""
     if isinstance(x, TracedArray):
         return x.view(np.ndarray)
     if hasattr(x, "record"):
@@ -121,14 +121,14 @@ def _plain(x: Any) -> Any:
 
 
 def _is_traced(index: Any) -> bool:
-    """Whether an index is a traced array with entries, or a tuple that contains one."""
+    """Whether an index is a non-empty traced array, or a tuple that contains such an array."""
     if isinstance(index, tuple):
         return any(map(_is_traced, index))
     return isinstance(index, TracedArray) and bool(index.size)
 
 
 def as_traced(x: Any) -> Any:
-    """An array of objects as a TracedArray, also in a list or tuple; anything else unchanged."""
+    """Return object arrays as traced arrays, also in a list or tuple; other values unchanged."""
     if type(x) in (list, tuple):
         return type(x)(map(as_traced, x))
     is_plain = isinstance(x, np.ndarray) and x.dtype == object and not isinstance(x, TracedArray)
@@ -136,7 +136,7 @@ def as_traced(x: Any) -> Any:
 
 
 def elementwise(function: Callable[..., Any], *args: Any) -> Any:
-    """Apply a function of scalars to arrays, entry by entry if any of them holds objects."""
+    """Apply a function of scalars, entry by entry if an argument holds objects."""
     has_objects = any(isinstance(x, np.ndarray) and x.dtype == object for x in args)
     has_traced = any(hasattr(x, "record") for x in args)
     if has_objects or (has_traced and any(map(np.ndim, args))):
@@ -169,7 +169,7 @@ def _is_close(
 
 
 def _clip(x: Any, low: Any = None, high: Any = None, out: Any = None, **options: Any) -> Any:
-    """`numpy.clip`, whose limits are optional and have two names."""
+    """Record `numpy.clip`; both limits are optional, with the alternative names min and max."""
     low, high = options.get("min", low), options.get("max", high)
     result = x if low is None else elementwise(scalar.maximum, x, low)
     result = result if high is None else elementwise(scalar.minimum, result, high)
@@ -177,7 +177,7 @@ def _clip(x: Any, low: Any = None, high: Any = None, out: Any = None, **options:
 
 
 def _write_out(result: Any, out: Any) -> Any:
-    """Write a result to the array `out` if there is one, and return it."""
+    """Return `result`, or the array `out` with `result` written to it."""
     if out is None:
         return result
     out[...] = result
@@ -231,4 +231,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "nanmin": lambda x, axis=None, **options: np.fmin.reduce(x, axis=axis, **options),
     "norm": _norm,
 }
-"""Replacements of NumPy functions whose implementation does not work with objects, by name."""
+"""NumPy function name -> replacement, where NumPy's implementation fails for objects."""

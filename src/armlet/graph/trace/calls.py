@@ -1,4 +1,4 @@
-"""Calls within a trace, whose results are computed by programs that are chosen later."""
+"""Calls recorded during a trace; the programs that compute the calls are chosen later."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,16 +8,16 @@ from armlet.graph.graph import Array, Graph, Traced, arrays_of_shapes
 from armlet.graph.program import Program, new_array, replacement
 
 CALL = "call "
-"""The prefix of inputs that stand for results of calls; arguments have no space in their names."""
+"""The prefix of inputs that stand for results of calls. Names of arguments have no spaces."""
 
 
 class Call(NamedTuple):
-    """A call, with its arguments as arrays of traced scalars and numbers."""
+    """A recorded call."""
 
     callee: Any
-    """The object that is called; the graph does not look at it."""
+    """The object that is called, which the graph only stores."""
     args: tuple[Array, ...]
-    """The arguments, in the order of the inputs of any program that computes the call."""
+    """The arguments, arrays of traced scalars and numbers, in the order of the program's inputs."""
 
 
 class Recording(Graph):
@@ -28,9 +28,9 @@ class Recording(Graph):
         self.calls: list[Call] = []
 
     def call(self, callee: Any, program: Program, args: Sequence[Array]) -> list[Array]:
-        """Record a call; return its results, with the shapes of the outputs of `program`.
+        """Record a call; return one result per output of `program`, of the same shape.
 
-        Entries that are numbers in `program` stay numbers; equal entries share one traced scalar.
+        Output entries that are numbers stay numbers; equal entries share one traced scalar.
         """
         name = f"{CALL}{len(self.calls)}"
         self.calls.append(Call(callee, tuple(args)))
@@ -41,7 +41,7 @@ class Recording(Graph):
         return [new_array(first, output) for output in program.outputs]
 
     def inline_calls(self, outputs: Sequence[Array], programs: Sequence[Program]) -> list[Array]:
-        """Copy `outputs` to a new graph, in which call k is replaced by `programs[k]`."""
+        """Return `outputs` in a new graph, in which `programs[k]` computes call k."""
         graph = Graph()
         value: dict[int, Any] = {}
         results: dict[str, list[Any]] = {}
@@ -60,7 +60,7 @@ class Recording(Graph):
 
 
 def inline(program: Program, graph: Graph, args: Sequence[Array]) -> list[Array]:
-    """Record a program in another graph with `args` as its inputs, and return its outputs."""
+    """Copy a program to another graph with `args` as inputs; return the outputs."""
     entries = dict(zip(program.inputs, (x.ravel().tolist() for x in args), strict=True))
 
     def meaning(op: str, *operands: Any) -> Any:

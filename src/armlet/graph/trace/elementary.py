@@ -1,9 +1,9 @@
-"""The elementwise functions of NumPy for any scalar, composed of the operations of the graph.
+"""Elementwise functions of NumPy for any scalar, composed of the operations of the graph.
 
-Each agrees with NumPy up to rounding and has the derivatives of the function, also at 0: therefore
-arcsinh chooses between two logarithms instead of multiplying one by a sign. Near 0, log1p, arcsinh
-and arctanh have an absolute rounding error, since they are logarithms of numbers near 1. x // y is
-the floor of the rounded x / y: 1 // 0.1 is 10, but 9 in NumPy.
+Values agree with NumPy up to rounding, and derivatives are correct, also at 0: therefore arcsinh
+chooses between two logarithms instead of multiplying a logarithm by a sign. Near 0, log1p, arcsinh
+and arctanh have an absolute rounding error, since they are logarithms of numbers near 1. The
+operation x // y is the floor of the rounded x / y, so that 1 // 0.1 is 10, but 9 in NumPy.
 """
 
 import math
@@ -32,12 +32,12 @@ from armlet.scalar import (
 
 
 def negation(x: Scalar) -> Scalar:
-    """1 where x is 0, and 0 elsewhere."""
+    """Return 1 where x is 0, and 0 elsewhere."""
     return where(x, 0, 1)
 
 
 def truth(x: Scalar) -> Scalar:
-    """0 where x is 0, and 1 elsewhere."""
+    """Return 0 where x is 0, and 1 elsewhere."""
     return where(x, 1, 0)
 
 
@@ -58,12 +58,12 @@ def isnan(x: Scalar) -> Scalar:
 
 
 def isinf(x: Scalar) -> Scalar:
-    """1 where x is infinite: x + x = x holds for infinities and for 0 alone."""
+    """Return 1 where x is infinite: only infinities and 0 satisfy x + x = x."""
     return where(equal(x, 0), 0, equal(x + x, x))
 
 
 def signbit(x: Scalar) -> Scalar:
-    """1 where x is negative or -0."""
+    """Return 1 where x is negative or -0."""
     return where(equal(x, 0), less(1 / x, 0), less(x, 0))
 
 
@@ -76,14 +76,14 @@ def trunc(x: Scalar) -> Scalar:
 
 
 def rint(x: Scalar) -> Scalar:
-    """The nearest whole number; ties go to the even one."""
+    """Round to the nearest integer; a tie goes to the even integer."""
     low = floor(x)
     odd = low - 2 * floor(low / 2)
     return low + where(equal(x - low, 0.5), odd, less(0.5, x - low))
 
 
 def round_to(x: Scalar, digits: int) -> Scalar:
-    """The nearest number with `digits` decimal digits, as `numpy.round` computes it."""
+    """Round to `digits` decimal digits, computed as in `numpy.round`."""
     if digits == 0:
         return rint(x)
     scale = 10 ** abs(digits)
@@ -91,7 +91,7 @@ def round_to(x: Scalar, digits: int) -> Scalar:
 
 
 def check_divisor(y: Scalar) -> None:
-    """Raise if the divisor is the number 0: x / 0 has no derivative, and 0 * x folds to 0."""
+    """Raise if the divisor is the number 0, for which derivatives and folding would be wrong."""
     if isinstance(y, int | float) and y == 0:
         raise ZeroDivisionError("division by zero")
 
@@ -101,19 +101,19 @@ def floor_divide(x: Scalar, y: Scalar) -> Scalar:
 
 
 def remainder(x: Scalar, y: Scalar) -> Scalar:
-    """x - y floor(x / y), with the sign of y."""
+    """Return x - y floor(x / y), which has the sign of y."""
     check_divisor(y)
     return x - y * floor(x / y)
 
 
 def fmod(x: Scalar, y: Scalar) -> Scalar:
-    """x - y trunc(x / y), with the sign of x."""
+    """Return x - y trunc(x / y), which has the sign of x."""
     check_divisor(y)
     return x - y * trunc(x / y)
 
 
 def sinc(x: Scalar) -> Scalar:
-    """sin(π x) / (π x), and 1 at 0."""
+    """Return sin(π x) / (π x), and 1 at 0."""
     return where(equal(x, 0), 1, sin(math.pi * x) / (math.pi * x))
 
 
@@ -173,14 +173,14 @@ ELEMENTARY: dict[str, Callable[..., Any]] = {
     "radians": lambda x: x * DEGREE,
     "rad2deg": lambda x: x / DEGREE,
     "degrees": lambda x: x / DEGREE,
-    "sinh": lambda x: tanh(x) * cosh(x),  # loses no digits at 0
+    "sinh": lambda x: tanh(x) * cosh(x),  # accurate near 0
     "arccosh": lambda x: log(x + sqrt(x - 1) * sqrt(x + 1)),
     "arctanh": lambda x: log((1 + x) / (1 - x)) / 2,
     "exp2": lambda x: exp(x * LN2),
-    "expm1": lambda x: tanh(x / 2) * (exp(x) + 1),  # loses no digits at 0
+    "expm1": lambda x: tanh(x / 2) * (exp(x) + 1),  # accurate near 0
     "log2": lambda x: log(x) / LN2,
     "log10": lambda x: log(x) / LN10,
     "log1p": lambda x: log(1 + x),
     "logaddexp2": lambda x, y: logaddexp(x * LN2, y * LN2) / LN2,
 }
-"""The elementwise functions of NumPy for which operators of the entries do not suffice, by name."""
+"""NumPy name -> function of scalars, for what the operators of entries do not cover."""

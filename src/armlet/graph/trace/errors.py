@@ -1,4 +1,4 @@
-"""The errors of functions that cannot be traced, since they ask a traced scalar for its value."""
+"""Errors for functions that cannot be traced because they need the value of a traced scalar."""
 
 import sys
 from pathlib import Path
@@ -9,15 +9,15 @@ import numpy as np
 from armlet.errors import CompileError
 
 HIDDEN = str(Path(__file__).parents[2]), str(Path(np.__file__).parent)
-"""The folders of armlet and NumPy, whose lines are skipped: an error names the caller's line."""
+"""The folders of armlet and NumPy. Error messages show the innermost line outside both."""
 
 
 class BranchError(CompileError, TypeError):
-    """A traced scalar was used where Python needs to know its value."""
+    """A traced scalar was used where Python needs its value."""
 
 
 def branch_error(use: str) -> BranchError:
-    """The error for a use of a traced scalar, with the file and line of the user function."""
+    """Return the error for a use of a traced scalar, with file and line of the user's code."""
     return BranchError(
         f"{place()}: a traced value {use}, but it has no number yet: a program does the same "
         "operations in every state; choose with armlet.math.where, minimum or maximum, use NumPy "
@@ -27,7 +27,7 @@ def branch_error(use: str) -> BranchError:
 
 
 def unsupported_function(name: str, error: Exception) -> BranchError:
-    """The error for a NumPy function that cannot be recorded."""
+    """Return the error for a NumPy function that cannot be recorded."""
     cure = CURES.get(name, "compose it of the functions that docs/functions.md lists")
     return BranchError(
         f"{place()}: numpy.{name} is not done with traced values ({type(error).__name__} in "
@@ -36,7 +36,7 @@ def unsupported_function(name: str, error: Exception) -> BranchError:
 
 
 def untraceable_function(error: Exception) -> BranchError:
-    """The error for a user function that fails when it is called with traced arrays."""
+    """Return the error for a user function that fails when called with traced arrays."""
     calls = [call for call in extract_tb(error.__traceback__) if not _is_hidden(call.filename)]
     line = f"{calls[-1].filename}, line {calls[-1].lineno}, in {calls[-1].name}: " if calls else ""
     return BranchError(
@@ -63,11 +63,11 @@ CURES = {
     }.items()
     for name in names.split()
 }
-"""The advice for each NumPy function that cannot be traced."""
+"""NumPy function name -> advice, for functions that cannot be traced."""
 
 
 def place() -> str:
-    """The file and line of the innermost code that is neither armlet's nor NumPy's."""
+    """Return file, line and function of the innermost code outside armlet and NumPy."""
     frame = sys._getframe(2)
     while frame.f_back is not None and _is_hidden(frame.f_code.co_filename):
         frame = frame.f_back

@@ -1,1 +1,1 @@
-"""Estimation of parameters from samples: torque models, least squares, physical bodies."""
+"""Parameter estimation from samples: torque models, least squares, physical bodies."""

@@ -1,4 +1,4 @@
-"""Least squares of several kinds, on triangular factors of the rows of each joint."""
+"""Ordinary, weighted and robust least squares on triangular factors of each joint's rows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,38 +15,38 @@ Array = NDArray[np.float64]
 Rows = tuple[Array, Array]
 """Regressors (k, n, p) and torques (k, n)."""
 SMALL = 1e-10
-"""Singular values below this share of the largest count as zero; columns have length one."""
+"""Singular values below this share of the largest count as zero, for columns of unit length."""
 FREE = 10
-"""The fewest rows of a joint, beyond one per parameter acting on it, to estimate its noise."""
+"""A joint's noise is estimated from at least this many rows more than parameters act on it."""
 ROUNDS = 50
 HUBER = 1.345
 """The residual, in deviations, above which weights fall: 95 % efficient for normal residuals."""
 VAGUE = 0.2
-"""The largest standard deviation of a gain, relative to the gain."""
+"""The largest accepted standard deviation of a gain, relative to the gain."""
 
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The rows of W x = τ of each joint as a triangular factor of (W | τ).
+    """The equations W x = τ of each joint, stored as a triangular factor of (W | τ).
 
     Adding rows does not change the size of the factors, and the order of rows does not matter.
     """
 
     R: Array
-    """For each joint RᵀR = (W | τ)ᵀ(W | τ), (n, p + 1, p + 1)."""
+    """The factor of each joint, RᵀR = (W | τ)ᵀ(W | τ), (n, p + 1, p + 1)."""
     rows: NDArray[np.int64]
-    """How many rows each joint has."""
+    """The number of rows of each joint."""
 
     @classmethod
     def of(cls, W: Array, tau: Array) -> "Factors":
-        """The factors of regressors (k, n, p) and torques (k, n); rows of zeros are not counted."""
+        """Return the factors of regressors (k, n, p) and torques (k, n); do not count zero rows."""
         both = np.concatenate([W, tau[..., None]], axis=-1)
         R = np.stack([_triangle(both[:, i]) for i in range(both.shape[1])])
         return cls(R, both.any(axis=-1).sum(axis=0))
 
     @classmethod
     def sum(cls, terms: "Iterable[Factors]") -> "Factors":
-        """The factors of the rows of all `terms` together."""
+        """Return the factors of the rows of all `terms` together."""
         return reduce(cls.__add__, terms)
 
     def __add__(self, other: "Factors") -> "Factors":
@@ -55,23 +55,23 @@ class Factors:
 
     @property
     def count(self) -> int:
-        """How many rows all joints have together."""
+        """The number of rows of all joints together."""
         return int(self.rows.sum())
 
     def together(self, weights: Array | None = None) -> Array:
-        """One triangular factor for the rows of all joints, times one weight per joint."""
+        """Return one triangular factor for the rows of all joints, times one weight per joint."""
         n, size, _ = self.R.shape
         scaled = self.R if weights is None else self.R * np.reshape(weights, (n, 1, 1))
         return _triangle(scaled.reshape(n * size, size))
 
     @property
     def torques(self) -> Array:
-        """The sums of squared torques of each joint."""
+        """The sum of squared torques of each joint."""
         return np.asarray((self.R[:, :, -1] ** 2).sum(axis=-1))
 
 
 def _triangle(rows: Array) -> Array:
-    """The square triangular factor of `rows`, with a nonnegative diagonal."""
+    """Return the square triangular factor of `rows`, with a nonnegative diagonal."""
     size = rows.shape[1]
     if len(rows) < size:
         rows = np.concatenate([rows, np.zeros((size - len(rows), size))])
@@ -81,14 +81,14 @@ def _triangle(rows: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Parameters with their covariance."""
+    """Estimated parameters x, with covariance, noise and rank."""
 
     x: Array
     covariance: Array
     noise: Array
     """The standard deviation of each joint's residual torques, (n,)."""
     rank: int
-    """How many combinations of the parameters the rows determine."""
+    """The number of parameter combinations that the rows determine."""
 
     @property
     def deviations(self) -> Array:
@@ -97,9 +97,10 @@ class Estimate:
 
 
 def solve(R: Array) -> tuple[Array, Array, int]:
-    """Least squares by a triangular factor of (W | τ): x, the inverse of WᵀW, and the rank.
+    """Solve W x = τ by least squares; return x, the inverse of WᵀW, and the rank.
 
-    Columns are scaled to length one; combinations that the rows do not determine are zero.
+    R is a triangular factor of (W | τ). Undetermined combinations of parameters are zero, for
+    columns scaled to unit length.
     """
     W, y = R[:, :-1], R[:, -1]
     scale = np.linalg.norm(W, axis=0)
@@ -111,19 +112,19 @@ def solve(R: Array) -> tuple[Array, Array, int]:
 
 
 def residual_squares(R: Array, x: Array) -> Any:
-    """The sum of squared residuals τ - W x, from one factor of (W | τ) or each of a stack."""
+    """Return the sum of squared residuals τ - W x, for one factor of (W | τ) or each of a stack."""
     return ((R @ np.append(x, -1.0)) ** 2).sum(axis=-1)
 
 
 def residual_noise(factors: Factors, x: Array, rank: int) -> Array:
-    """The standard deviation of each joint's residuals, for rows - `rank`/n degrees of freedom."""
+    """Return each joint's residual deviation, for rows - `rank`/n degrees of freedom."""
     free = np.maximum(factors.rows - rank / len(factors.R), 1)
     least = 1e-12 * np.sqrt(factors.torques / np.maximum(factors.rows, 1)) + np.finfo(float).tiny
     return np.asarray(np.maximum(np.sqrt(residual_squares(factors.R, x) / free), least))
 
 
 def ordinary(factors: Factors) -> Estimate:
-    """Least squares with the same weight for all rows, and one noise for all joints."""
+    """Return the estimate with equal weights for all rows, and one noise for all joints."""
     x, inverse, rank = solve(factors.together())
     variance = residual_squares(factors.R, x).sum() / max(factors.count - rank, 1)
     noise = np.full(len(factors.R), np.sqrt(variance))
@@ -131,19 +132,19 @@ def ordinary(factors: Factors) -> Estimate:
 
 
 def joints_of_unknown_noise(factors: Factors) -> list[int]:
-    """The joints with fewer rows than `FREE` plus the number of parameters that act on them.
+    """Return the joints with fewer rows than acting parameters plus `FREE`.
 
-    The parameters can fit so few rows almost exactly. Weights by such small residuals would let
-    these rows outweigh all others.
+    The parameters can fit so few rows almost exactly; weights from such small residuals would make
+    these rows dominate.
     """
     acting = np.array([column_rank(R[:, :-1]) for R in factors.R])
     return np.flatnonzero((acting > 0) & (factors.rows < acting + FREE)).tolist()
 
 
 def weighted(factors: Factors) -> Estimate:
-    """Least squares weighted by the noise of each joint, estimated from the residuals.
+    """Return the estimate weighted by the noise of each joint, estimated from the residuals.
 
-    All joints have the same weight if one has too few rows to estimate its noise.
+    All joints have the same weight if any joint has too few rows to estimate the noise.
     """
     if joints_of_unknown_noise(factors):
         return ordinary(factors)
@@ -157,14 +158,13 @@ def weighted(factors: Factors) -> Estimate:
 
 
 def _with_weights(factors: Factors, weights: Array) -> Estimate:
-    """Least squares with one weight for the rows of each joint."""
     x, inverse, rank = solve(factors.together(weights))
     noise = residual_noise(factors, x, rank)
     return Estimate(x, inverse * ((weights * noise) ** 2).mean(), noise, rank)
 
 
 def robust(factors: Factors, rows: Sequence[Rows]) -> Estimate:
-    """Weighted least squares in which large residuals count less (Huber), by repeated weighting."""
+    """Return a Huber estimate by repeated weighting: large residuals get less weight."""
     estimate = weighted(factors)
     if joints_of_unknown_noise(factors):
         return estimate
@@ -183,7 +183,7 @@ def robust(factors: Factors, rows: Sequence[Rows]) -> Estimate:
 
 
 def _median_noise(rows: Sequence[Rows], x: Array) -> Array:
-    """The standard deviation of each joint's residuals by the median, robust against outliers."""
+    """Return each joint's residual deviation from the median, which is robust against outliers."""
     sizes = np.concatenate(
         [np.where(W.any(axis=-1) | (tau != 0), np.abs(tau - W @ x), np.nan) for W, tau in rows]
     )
@@ -192,10 +192,10 @@ def _median_noise(rows: Sequence[Rows], x: Array) -> Array:
 
 
 def essential(R: Array, x: Array, rows: float, level: float = 0.05) -> list[int]:
-    """The indices of the parameters without which the fit is significantly worse.
+    """Return the indices of the parameters without which the fit is significantly worse.
 
-    One after the other, the parameter with the largest relative deviation is left out, until an
-    F-test at `level` finds the fit worse. `rows` is the number of independent rows.
+    Parameters are removed one by one, largest relative deviation first, until an F-test at `level`
+    finds the fit worse. `rows` is the number of independent rows.
     """
     from scipy.special import fdtri  # which takes as long to load as all of armlet
 
@@ -219,19 +219,19 @@ def essential(R: Array, x: Array, rows: float, level: float = 0.05) -> list[int]
 
 
 class Gains(NamedTuple):
-    """The torque per logged unit, such as Nm/A, of each joint, and its standard deviation."""
+    """The torque per logged unit, such as Nm/A, of each joint, with standard deviations."""
 
     values: Array
     deviations: Array
 
 
 def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[Estimate, Gains]:
-    """Parameters and gains of drives, from logs with currents and a known payload.
+    """Estimate parameters φ and drive gains 1/k from currents i and known payload torques y.
 
-    The noisy currents of each joint, i = k (Y φ + y), are fitted by Gauss-Newton steps in φ and k
-    on triangular factors of (Y | y | i). Without the known torques y of a payload, k and φ would be
-    determined only up to a factor (Gautier and Briot 2014). The first step starts from the solution
-    of Y φ - g i = -y, g = 1/k, which is linear, but biased by noise.
+    Gauss-Newton steps in φ and k fit the noisy currents of each joint, i = k (Y φ + y), on
+    triangular factors of (Y | y | i). Without y, k and φ would be determined only up to a factor
+    (Gautier and Briot 2014). The initial φ and k solve the linear equations Y φ - g i = -y,
+    g = 1/k, whose solution is biased by noise.
     """
     n, size, _ = factors.R.shape
     p = size - 2
@@ -269,14 +269,14 @@ def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[
 
 
 def in_torques(factors: Factors, gains: Array) -> Factors:
-    """Factors of (Y | g i - y) from `factors` of (Y | y | i), for `gains` g."""
+    """Convert `factors` of (Y | y | i) to factors of (Y | g i - y), for `gains` g."""
     last = gains[:, None] * factors.R[:, :, -1] - factors.R[:, :, -2]
     R = Factors.of(factors.R[:, :, :-2].transpose(1, 0, 2), last.T).R
     return Factors(R, factors.rows)
 
 
 def _start(factors: Factors, joints: Sequence[str], p: int) -> tuple[Array, Array]:
-    """The φ and k = 1/g that `calibrate` starts from: a linear solution, with scaled currents."""
+    """Return initial values of φ and k = 1/g: a linear solution, with scaled currents."""
     n, size, _ = factors.R.shape
     unit = np.maximum(np.sqrt(factors.torques), np.finfo(float).tiny)
     currents = _of_each_joint(-factors.R[:, :, -1] / unit[:, None])
@@ -287,12 +287,11 @@ def _start(factors: Factors, joints: Sequence[str], p: int) -> tuple[Array, Arra
 
 
 def _of_each_joint(values: Array) -> Array:
-    """Place the values of each joint, (n, m), in a column of their own, (n, m, n)."""
+    """Expand values (n, m) to (n, m, n), with a separate column for each joint."""
     return np.asarray(values[:, :, None] * np.eye(len(values))[:, None])
 
 
 def _check_gains(joints: Sequence[str], undetermined: NDArray[np.bool_]) -> None:
-    """Raise where the gains of some joints are not determined."""
     names = [quote(joint) for joint, x in zip(joints, undetermined, strict=True) if x]
     if names:
         raise DataError(

@@ -1,4 +1,4 @@
-"""The shape of friction by separable least squares, as torques are nonlinear in the shape."""
+"""Fit the shape of friction, in which torques are nonlinear, by separable least squares."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ SLOWEST, FASTEST = 1e-4, 1.0
 STEEPNESS, SHIFT = (0.3, 1000.0), (-0.5, 0.5)
 """The ranges of p₂, s/rad or s/m, and p₃, rad/s or m/s, that `sigmoid_friction` searches."""
 START = 10.0
-"""The p₂ that the search starts from."""
+"""The initial p₂ of the search."""
 
 
 @single_blas_thread
@@ -34,24 +34,24 @@ def friction_shape(
     model: TorqueModel | None = None,
     preprocessing: Preprocessing | None = None,
 ) -> Friction:
-    """Fit the velocities over which Coulomb friction changes sign and Stribeck friction falls.
+    """Fit the velocity scales of the Coulomb sign change and of the Stribeck decay.
 
-    Torques are linear in all other parameters, which follow by weighted least squares for each pair
-    of velocities that is tried (Golub and Pereyra 1973).
+    Torques are linear in all other parameters. For each trial of the velocities, weighted least
+    squares determines these parameters (Golub and Pereyra 1973).
 
     Parameters
     ----------
     robot : Robot
     logs, model, preprocessing
-        As `identify` takes them; logs need slow motion, and `model.friction` is ignored.
+        As in `identify`; logs need slow motion, and `model.friction` is ignored.
     stribeck : bool
         Whether to fit Stribeck friction, too.
 
     Returns
     -------
     Friction
-        The shape, for `TorqueModel(friction=...)` and `Plant(friction=...)`. `identify` finds the
-        size of Stribeck friction.
+        The shape, for `TorqueModel(friction=...)` and `Plant(friction=...)`. `identify` estimates
+        the size of Stribeck friction.
     """
     from scipy.optimize import minimize  # which takes as long to load as all of armlet
 
@@ -82,19 +82,19 @@ def sigmoid_friction(
 ) -> Sigmoid:
     """Fit the steepness and the shift of every joint's sigmoid friction (Gaz et al. 2019).
 
-    Torques are linear in p₁ and all other parameters, which follow by least squares for every pair
-    of steepness and shift that is tried (Golub and Pereyra 1973).
+    Torques are linear in p₁ and all other parameters. For each trial of steepness and shift, least
+    squares determines these parameters (Golub and Pereyra 1973).
 
     Parameters
     ----------
     robot : Robot
     logs, model, preprocessing
-        As `identify` takes them; logs need slow motion, and `model.friction` is ignored.
+        As in `identify`; logs need slow motion, and `model.friction` is ignored.
 
     Returns
     -------
     Sigmoid
-        For `TorqueModel(friction=...)`.
+        The shape, for `TorqueModel(friction=...)`.
     """
     from scipy.optimize import least_squares  # which takes as long to load as all of armlet
 
@@ -108,7 +108,7 @@ def sigmoid_friction(
     basis = np.linalg.qr((W / noise[:, None]).reshape(-1, W.shape[-1]))[0]
 
     def outside(columns: Array) -> Array:
-        """Columns minus their projection on the columns of the other parameters."""
+        """Return columns minus their projection on the regressor of all other parameters."""
         return np.asarray(columns - basis @ (basis.T @ columns))
 
     measured = outside((tau / noise).ravel())
@@ -116,9 +116,9 @@ def sigmoid_friction(
     def shape(x: Sequence[float]) -> Sigmoid:
         return Sigmoid(tuple(np.exp(x[:n]).tolist()), tuple(map(float, x[n:])))
 
-    @lru_cache(maxsize=1)  # residuals and their derivative are asked for one after the other
+    @lru_cache(maxsize=1)  # `residuals` and `derivative` use the same x in turn
     def fit(x: tuple[float, ...]) -> tuple[Array, Array, Array]:
-        """The columns of the shape x, the best p₁, and the derivatives of the torques by x."""
+        """Return friction columns of the shape x, the best p₁, and torque derivatives by x."""
         rows = []
         for run in runs:
             torques = np.stack(shape(x).torques(run.qd), axis=1)
@@ -136,7 +136,7 @@ def sigmoid_friction(
         return measured - own @ size
 
     def derivative(x: Array) -> Array:
-        """The derivative of the residuals (Kaufman 1975)."""
+        """Return the derivative of the residuals (Kaufman 1975)."""
         own, _, J = fit(tuple(x))
         return np.asarray(own @ np.linalg.lstsq(own, J, rcond=None)[0] - J)
 

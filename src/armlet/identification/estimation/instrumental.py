@@ -1,9 +1,9 @@
-"""Instrumental variables: parameters that noise in the measured motion does not bias.
+"""Instrumental variables: estimates that noise in the measured positions does not bias.
 
-Noise in positions is noise in the regressor W, which makes the parameters of least squares too
-small. An instrument Z is a regressor of nearly the same motion without this noise. The x that
-solves Zᵀ(τ - W x) = 0 has no bias (Janot, Vandanjon and Gautier 2014: IDIM-IV): it is the least
-squares of W and τ projected on the columns of Z, here by a triangular factor of (Z | W | τ).
+Noise in positions enters the regressor W and makes least-squares estimates too small. An instrument
+Z is a noise-free regressor of nearly the same trajectory. The solution x of Zᵀ(τ - W x) = 0 has no
+bias (Janot, Vandanjon and Gautier 2014: IDIM-IV). It is the least-squares solution of W x = τ
+projected on the columns of Z, computed from a triangular factor of (Z | W | τ).
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from armlet.simulation import Plant, Trajectory, rollout
 from armlet.simulation.forces import Friction, friction_torque
 
 Instrument = Callable[[Robot, Samples], ArrayLike]
-"""A function(robot, run): positions (k, n) at `run.t`, for the robot with the current estimate."""
+"""A function(robot, run) that returns noise-free positions (k, n) of the robot at `run.t`."""
 MOTION = 0.3
-"""The cut-off of the default instrument, relative to the bandwidth. The variance of noise in
-accelerations grows with the fifth power of the cut-off: 1/400 of it remains."""
+"""The cut-off of the default instrument, relative to the bandwidth. About 1/400 of the noise
+variance in accelerations remains, as the variance grows with the fifth power of the cut-off."""
 WEAK = 0.1
 """The correlation below which an instrument causes a warning: deviations are unreliable."""
 CONVERGED = 0.01
-"""The largest change of a parameter in the last round, in standard deviations."""
+"""The largest change of a parameter in a converged round, in standard deviations."""
 TARGETS = {"target": "q", "target_velocity": "qd", "target_acceleration": "qdd"}
-"""The arguments of a controller that are targets, and the array of a trajectory for each."""
+"""The target arguments of a controller, mapped to the arrays of a trajectory."""
 
 
 class InstrumentTest(NamedTuple):
@@ -59,13 +59,13 @@ class InstrumentTest(NamedTuple):
     correlation: float
     """The smallest canonical correlation of the regressor with the instrument, 0 to 1."""
     statistic: float
-    """The F of Durbin, Wu and Hausman: large if least squares differs by more than chance."""
+    """The F statistic of Durbin, Wu and Hausman; large if least squares is biased."""
     p: float
     """The probability of a statistic at least as large if least squares had no bias."""
 
     @property
     def note(self) -> str:
-        """The fields in a sentence."""
+        """A sentence that summarises the test."""
         differs = "differ from" if self.p < 0.05 else "do not differ from"
         return (
             f"instrumental variables, found in {self.rounds} rounds, {differs} least squares "
@@ -81,11 +81,11 @@ def instrumental(
     instrument: Instrument | None,
     repeats: float,
 ) -> tuple[Estimate, InstrumentTest, Array]:
-    """The estimate by instrumental variables, each joint weighted by its noise.
+    """Return the noise-weighted estimate by instrumental variables, its test, and (W | τ).
 
-    The default instrument is the measured motion below `MOTION` bandwidths, which computed-torque
-    control would follow with any parameters. The last result is (W | τ), projected on the columns
-    of Z and divided by the noise; its least-squares solution is the estimate.
+    The default instrument is the measured trajectory below `MOTION` times the bandwidth: an arm
+    under computed-torque control would follow it for any parameters. (W | τ) is divided by the
+    noise and projected on the columns of Z; its least-squares solution is the estimate.
     """
     measured = [regressor.all_rows(run) for run in runs]
     estimate = weighted(factors)
@@ -124,7 +124,7 @@ def _instrument_factors(
     measured: Sequence[Rows],
     instrument: Instrument | None,
 ) -> Iterator[Factors]:
-    """The factors of (Z | W | τ) of each run."""
+    """Yield the factors of (Z | W | τ) of each run."""
     for run, (W, tau) in zip(runs, measured, strict=True):
         q, cutoff = run.q, run.choices["cutoff"]
         if instrument is None:
@@ -132,12 +132,12 @@ def _instrument_factors(
         else:
             q = _check_positions(instrument(regressor.robot_with(x), run), run)
         Z = run.decimate(regressor.columns(*lowpass(q, cutoff, run.rate, run.order)))
-        Z = Z * run.moving[run.indices][..., None]  # as in W and τ
+        Z = Z * run.moving[run.indices][..., None]  # zero at rest, as W and τ
         yield Factors.of(np.concatenate([Z, W], axis=-1), tau)
 
 
 def _check_positions(positions: ArrayLike, run: Samples) -> Array:
-    """Return the positions of an instrument as an array; raise unless all are finite."""
+    """Return the positions as an array; raise for a wrong shape or non-finite values."""
     q = np.asarray(positions, dtype=float)
     if q.shape != run.q.shape:
         raise DataError(
@@ -155,20 +155,19 @@ def _check_positions(positions: ArrayLike, run: Samples) -> Array:
 
 
 def _projection(both: Factors, noise: Array) -> tuple[Array, Array]:
-    """(W | τ) of all joints, and a basis of the columns of Z, from one factor of (Z | W | τ)."""
+    """Return (W | τ) of all joints, divided by the noise, and a basis of the columns of Z."""
     R = both.together(1 / noise)
     p = (R.shape[1] - 1) // 2
     return R[:, p:], _basis(R[:, :p])
 
 
 def _basis(A: Array) -> Array:
-    """An orthonormal basis of the columns of A."""
     U, s, _ = np.linalg.svd(A / np.maximum(np.linalg.norm(A, axis=0), 1e-300), full_matrices=False)
     return np.asarray(U[:, s > SMALL * s[0]])
 
 
 def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
-    """One round: the estimate with weights 1/`noise`, and the noise of its residuals."""
+    """Return the estimate with weights 1/`noise`, and with the noise of the new residuals."""
     R, basis = _projection(both, noise)
     x, inverse, rank = solve(basis.T @ R)
     _, _, whole = solve(R)
@@ -211,7 +210,7 @@ def closed_loop(
     dt: float = 1e-3,
     friction: Friction | None = None,
 ) -> Instrument:
-    """An instrument that simulates the controlled arm with the current estimate (IDIM-IV).
+    """Return an instrument that simulates the controlled arm with current estimates (IDIM-IV).
 
     The simulation is compiled once, with the parameters as arguments.
 
@@ -223,9 +222,9 @@ def closed_loop(
         The controller of the measured run, as in `armlet.controllers`: a function of q, qd and any
         of "target", "target_velocity" and "target_acceleration".
     reference : Trajectory
-        The commanded motion, with time 0 at the first row of the log; joints are matched by name.
+        The commanded trajectory. Its time 0 is the first row of the log; joints match by name.
     dt : float
-        The length of a step of the simulation, in s.
+        The time step of the simulation, in s.
     friction : Friction, optional
         The smooth shape of Coulomb friction, and Stribeck friction, which is not identified here;
         by default `Friction()`, without Stribeck friction.

@@ -4,14 +4,13 @@ A body with positive density everywhere has a positive definite pseudo-inertia
 
     P = (Σ c; cᵀ m),   Σ = tr(J)/2 1 - J,
 
-with the inertia J about the frame's origin, the first moment c and the mass m, and every positive
-definite P belongs to such a body (Wensing, Kim, Slotine 2018).
+with the inertia J about the frame's origin, the first moment c and the mass m. Conversely, every
+positive definite P belongs to such a body (Wensing, Kim, Slotine 2018).
 
-With a prior P₀ = L Lᵀ, the unknowns y of a body are the ten entries of L⁻¹ (P - P₀) L⁻ᵀ: zero at
-the prior, of order 1 for another body of its size. In these unknowns, the rows are A y = b with
-A = U S Vᵀ. The entries of Vᵀ y that the rows determine better than the prior does (S > 1) are
-replaced by the residuals S Vᵀ y - Uᵀ b. All numbers in the solver are then of order 1, however
-small the noise. The rows decide what they determine; the prior decides the rest.
+With a prior P₀ = L Lᵀ, the unknowns y of a body are the ten entries of L⁻¹ (P - P₀) L⁻ᵀ. They are
+zero for the prior, and of order 1 for a body of similar size. The torque equations are A y = b with
+A = U S Vᵀ. Entries of Vᵀ y that the equations determine better than the prior (S > 1) are replaced
+by the residuals S Vᵀ y - Uᵀ b, so that all numbers in the solver are of order 1 for any noise.
 """
 
 from __future__ import annotations
@@ -36,22 +35,22 @@ Distance = Literal["entropic", "euclidean"]
 DISTANCES: tuple[Distance, ...] = get_args(Distance)
 Boxes = float | Mapping[str, tuple[ArrayLike, ArrayLike]]
 LEAST = 1e-4
-"""Pseudo-inertias are at least this share of the prior's."""
+"""The lower bound on pseudo-inertias, relative to the prior."""
 NONNEGATIVE = ("rotor_inertia", "viscous", "coulomb")
 """The parameters of drives that must not be negative."""
 LARGEST = 1e6
-"""The largest singular value in the solver; the noise is scaled up where one is larger."""
+"""The largest singular value in the solver; scaling up the noise reduces a larger value."""
 ENOUGH = {"reduced_tol_gap_abs": 1e-6, "reduced_tol_gap_rel": 1e-6, "reduced_tol_feas": 1e-7}
-"""The tolerances for accepting a solution where the solver stalls: bodies accurate to 1 %."""
+"""The tolerances for accepting a solution when the solver stalls: bodies accurate to 1 %."""
 FAINT = 1e-6
-"""The weight of squared parameters of drives, so that undetermined ones are zero."""
+"""The weight of squared drive parameters, so that undetermined parameters become zero."""
 ENTRIES = np.triu_indices(4)
 ROOTS = np.where(ENTRIES[0] == ENTRIES[1], 1.0, np.sqrt(2.0))
-"""The ten entries of a symmetric matrix, and the factors that preserve the Frobenius norm."""
+"""Indices of ten entries of a symmetric matrix, and factors that preserve the Frobenius norm."""
 
 
 def pseudo_inertia(phi: Any) -> Any:
-    """The 4 x 4 matrix of ten parameters Jxx Jxy Jxz Jyy Jyz Jzz cx cy cz m, as nested lists."""
+    """Return the 4 x 4 pseudo-inertia of Jxx Jxy Jxz Jyy Jyz Jzz cx cy cz m, as nested lists."""
     xx, xy, xz, yy, yz, zz, cx, cy, cz, m = (phi[k] for k in range(10))
     return [
         [(yy + zz - xx) / 2, -xy, -xz, cx],
@@ -62,7 +61,7 @@ def pseudo_inertia(phi: Any) -> Any:
 
 
 def is_consistent(phi: Array) -> bool:
-    """Whether every body of parameters (nb, 10) has a positive definite pseudo-inertia."""
+    """Return whether every body in phi (nb, 10) has a positive definite pseudo-inertia."""
     return all(np.linalg.eigvalsh(np.array(pseudo_inertia(body)))[0] > 0 for body in phi)
 
 
@@ -71,7 +70,7 @@ RADIUS = 0.1
 
 
 def likely_bodies(phi: Array) -> Array:
-    """Replace bodies, (nb, 10), that are not physical by balls of the others' mean mass or 1 kg."""
+    """Replace non-physical bodies by balls whose mass is the mean of physical bodies, or 1 kg."""
     physical = np.array([is_consistent(body[None]) for body in phi])
     mass = float(phi[physical, 9].mean()) if physical.any() else 1.0
     J = 0.4 * mass * RADIUS**2
@@ -81,25 +80,25 @@ def likely_bodies(phi: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Physical:
-    """Options of physically consistent bodies: their prior, and bounds of their parameters.
+    """Options for physically consistent bodies: the prior, and bounds on parameters.
 
     Attributes
     ----------
     prior : {"entropic", "euclidean"}
-        The distance from likely bodies, for what the data do not determine. With pseudo-inertias P
-        of a body and P₀ of its prior, entropic is tr(P P₀⁻¹) - log det P, independent of frames and
-        units; Euclidean is the square of P - P₀ in units of P₀.
+        The distance from likely bodies, which decides where the data do not. For pseudo-inertias P
+        of a body and P₀ of its prior, "entropic" is tr(P P₀⁻¹) - log det P, independent of frames
+        and units; "euclidean" is the squared norm of P - P₀ in units of P₀.
     strength : float
-        The weight of this distance, in units of the squared noise.
+        The weight of the distance, in units of the squared noise.
     bodies : array_like of shape (nb, 10), optional
-        Likely bodies as in `robot.phi`, from CAD for instance, with zeros for an unknown body; by
-        default those of the robot.
+        Likely bodies in the form of `robot.phi`, from CAD for instance, with zeros for an unknown
+        body; by default the bodies of the robot.
     bounds : mapping of str to float, optional
-        Upper bounds of standard parameters, such as {"m7": 1.5}.
+        Upper bounds on standard parameters, such as {"m7": 1.5}.
     boxes : float or mapping of str to pairs, optional
-        Boxes around the centres of mass: lower and upper corners by the name of a frame, in its
-        axes, such as {"link2": ((-0.1, -0.4, -0.1), (0.1, 0, 0.1))}; or one margin in m, for boxes
-        around the joints and the frames of every body.
+        Boxes for the centres of mass: lower and upper corners by frame, in frame coordinates, such
+        as {"link2": ((-0.1, -0.4, -0.1), (0.1, 0, 0.1))}; or a margin in m around the joints and
+        frames of every body.
     """
 
     prior: Distance = "entropic"
@@ -113,7 +112,7 @@ class Physical:
         validation.number(self.strength, "strength", above=0)
 
     def of_robot(self, robot: Robot, names: Sequence[str]) -> Prior:
-        """The prior of a robot whose standard parameters are called `names`."""
+        """Return the prior of a robot with standard parameters `names`; check all options."""
         bodies = robot.phi.astype(float)
         if self.bodies is not None:
             bodies = _check_bodies(self.bodies, robot)
@@ -134,7 +133,7 @@ class Physical:
 
 
 class Box(NamedTuple):
-    """A box around the centre of mass of a body: lower ≤ Rᵀ(com - r) ≤ upper."""
+    """A box that contains the centre of mass of a body: lower ≤ Rᵀ(com - r) ≤ upper."""
 
     body: int
     R: Array
@@ -144,7 +143,7 @@ class Box(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """Likely bodies, (nb, 10), all of them physical, and the other options of `Physical`."""
+    """The options of `Physical` for one robot; all `bodies`, (nb, 10), are physical."""
 
     bodies: Array
     distance: Distance = "entropic"
@@ -154,7 +153,7 @@ class Prior(NamedTuple):
 
 
 def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
-    """Return bodies as an array; raise unless each of them is physical or zero."""
+    """Return bodies as an array; raise unless each body is physical or zero."""
     phi = validation.array(bodies, "bodies", (robot.nb, 10))
     for joint, body in zip(robot.joints, phi, strict=True):
         if body.any() and not is_consistent(body[None]):
@@ -167,7 +166,7 @@ def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
 
 
 def com_boxes(robot: Robot, boxes: Boxes) -> list[Box]:
-    """The boxes around centres of mass: from corners, or by a margin in m around the geometry."""
+    """Return boxes for centres of mass: from corners, or a margin in m around joints and frames."""
     if isinstance(boxes, Mapping):
         return [_box(robot, name, corners) for name, corners in boxes.items()]
     margin = validation.number(boxes, "boxes", "a margin in m, or boxes by frame", low=0)
@@ -185,7 +184,6 @@ def com_boxes(robot: Robot, boxes: Boxes) -> list[Box]:
 
 
 def _box(robot: Robot, name: str, corners: tuple[ArrayLike, ArrayLike]) -> Box:
-    """The box between two corners in the axes of a frame."""
     body, pose = robot.frame(name)
     if body == BASE:
         raise ModelError(f"frame {quote(name)} is on the base, which has no centre to be found")
@@ -198,9 +196,9 @@ def _box(robot: Robot, name: str, corners: tuple[ArrayLike, ArrayLike]) -> Box:
 
 
 def _scale(prior: Array, A: Array) -> Array:
-    """The matrix T of standard parameters `prior + T y`, whose unknowns y are of order 1.
+    """Return the matrix T of standard parameters `prior + T y`, for unknowns y of order 1.
 
-    The columns of A are torques for unit parameters. In A T, drives have the norm of all bodies.
+    The columns of A are torques for unit parameters. In A T, a drive has the norm of all bodies.
     """
     count = prior.size
     T = np.zeros((A.shape[1], A.shape[1]))
@@ -216,10 +214,10 @@ def _scale(prior: Array, A: Array) -> Array:
 
 
 def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior) -> Array:
-    """The standard parameters of physical bodies and drives that meet the torques best.
+    """Return the standard parameters of physical bodies and drives that fit the torques best.
 
     `R` is a triangular factor of (W | τ) in units of the noise. The parameters of W are `Lam` times
-    the standard parameters, which are called `names`: ten per body, then others.
+    the standard parameters, whose names are `names`: ten per body, then all others.
     """
     cp = require("cvxpy")
     A = R[:, :-1] @ Lam / np.sqrt(prior.strength)
@@ -229,7 +227,7 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
     c = np.zeros(len(Vt))
     c[: len(S)] = U.T[: len(S)] @ (R[:, -1] / np.sqrt(prior.strength) - A @ likely)
     S = np.pad(S, (0, len(Vt) - len(S)))
-    # The noise may be too small for any physical body: on failure, try ten times as much.
+    # The noise may be too small for any physical body: on failure, retry with ten times the noise.
     ends = []
     for scale in max(1.0, S[0] / LARGEST) * 10.0 ** np.arange(7):
         size, target = S / scale, c / scale
@@ -249,13 +247,13 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
                 distance += cp.sum_squares(P - np.eye(4))
         problem = cp.Problem(cp.Minimize(cp.sum_squares(residuals) + distance), limits)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of barely accurate solutions
+            warnings.simplefilter("ignore", UserWarning)  # about inaccurate solutions
             try:
                 problem.solve(solver=cp.CLARABEL, **ENOUGH)
                 status = str(problem.status)
             except cp.error.SolverError as error:
                 status = str(error)
-        if status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):  # the latter to within ENOUGH
+        if status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):  # inaccurate: within ENOUGH
             return np.asarray(standard.value)
         ends.append(status)
     if any(cp.INFEASIBLE in end for end in ends):  # infeasible, or infeasible_inaccurate
@@ -267,7 +265,7 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
 
 
 def _matrix(cp: Any, entries: Any) -> Any:
-    """The symmetric matrix of ten entries, of which those off the diagonal are scaled by √2."""
+    """Return the symmetric matrix of ten entries, whose off-diagonal entries are scaled by √2."""
     E = np.zeros((4, 4, 10))
     E[(*ENTRIES, np.arange(10))] = 1 / ROOTS
     E[(*ENTRIES[::-1], np.arange(10))] = 1 / ROOTS
@@ -275,7 +273,7 @@ def _matrix(cp: Any, entries: Any) -> Any:
 
 
 def _limits(s: Any, names: Sequence[str], prior: Prior) -> list[Any]:
-    """The constraints on standard parameters s: signs of drives, upper bounds and boxes."""
+    """Return constraints on standard parameters s: signs of drive parameters, bounds and boxes."""
     limits = [s[k] >= 0 for k, name in enumerate(names) if name.rstrip("0123456789") in NONNEGATIVE]
     limits += [s[k] <= prior.bounds[x] for k, x in enumerate(names) if x in prior.bounds]
     for i, R_box, origin, lower, upper in prior.boxes:

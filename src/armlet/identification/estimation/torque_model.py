@@ -1,4 +1,4 @@
-"""Torque models that are linear in the parameters: one column per parameter."""
+"""Torque models that are linear in the parameters, with one regressor column per parameter."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from armlet.minimal import MinimalParameters, standard_names
 from armlet.simulation.forces import Friction, friction_direction, stribeck_share
 
 Column = Callable[[Array, Array, Array], ArrayLike]
-"""A function of q, qd and qdd, (k, n): the torques of all joints, (k, n), for a parameter of 1."""
+"""A function of q, qd and qdd, (k, n), that returns the torques (k, n) for a unit parameter."""
 CHUNK = 1024
-"""How many decimated rows are computed at a time."""
+"""The number of decimated rows computed at a time."""
 FRICTION: dict[str, Callable[[Array, Array], Array]] = {
     "viscous": lambda qd, sign: qd,
     "coulomb": lambda qd, sign: sign,
@@ -30,16 +30,16 @@ FRICTION: dict[str, Callable[[Array, Array], Array]] = {
     "coulomb_forward": lambda qd, sign: np.maximum(sign, 0),
     "coulomb_backward": lambda qd, sign: np.minimum(sign, 0),
 }
-"""Friction of a joint by its velocity and the sign of its velocity, for a parameter of 1."""
+"""Functions of the velocity and its sign: the friction torque for a unit parameter."""
 USUAL = ("viscous", "coulomb", "offset")
 
 
 @dataclass(frozen=True)
 class Sigmoid:
-    """The shape of friction p₁/(1 + exp(-p₂ (q̇ + p₃))) - p₁/(1 + exp(-p₂ p₃)) (Gaz et al. 2019).
+    """Sigmoid friction p₁/(1 + exp(-p₂ (q̇ + p₃))) - p₁/(1 + exp(-p₂ p₃)) (Gaz et al. 2019).
 
-    `sigmoid_friction` finds p₂ and p₃ from logs. `identify` finds p₁ of each joint, and no viscous
-    friction or offset, which the sigmoid replaces.
+    `sigmoid_friction` fits p₂ and p₃ to logs. `identify` then estimates p₁ of each joint. The
+    sigmoid replaces viscous friction and offsets.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Sigmoid:
     shift: tuple[float, ...]
 
     def torques(self, qd: Array) -> tuple[Array, Array, Array]:
-        """The torques at velocities (k, n) for p₁ = 1, their derivatives by log p₂, and by p₃."""
+        """Return torques (k, n) for p₁ = 1, their derivatives by log p₂, and by p₃."""
         p2, p3 = np.array(self.steepness), np.array(self.shift)
         # (1 + tanh(x/2))/2 is 1/(1 + exp(-x)) without overflow
         moving, at_rest = np.tanh(p2 * (qd + p3) / 2), np.tanh(p2 * p3 / 2)
@@ -63,7 +63,7 @@ class Sigmoid:
 
 @dataclass(frozen=True, eq=False)
 class TorqueModel:
-    """The parameters of a torque model: inertial ones, friction, further columns and gains.
+    """The parameters to identify: inertial parameters, friction, further columns and gains.
 
     Attributes
     ----------
@@ -71,18 +71,18 @@ class TorqueModel:
         The inertial parameters to identify; by default Lin's minimal set, with rotor inertias and
         friction if `rotors` and `friction` are True.
     rotors : bool
-        Whether rotor inertias are identified, too.
+        Whether to identify rotor inertias, too.
     friction : bool, sequence of str, Friction or Sigmoid
         True for viscous and Coulomb friction and an offset of every joint; names among "viscous",
         "coulomb", "offset", "coulomb_forward" and "coulomb_backward"; an `armlet.Friction`, which
         is smooth around velocity 0 and may have Stribeck friction; or a `Sigmoid`.
     extra : mapping of str to function, optional
-        Further columns, such as springs, by the names of their parameters: functions of q, qd and
-        qdd that return the torque of every joint for a parameter of 1. A user function
-        (`armlet.function`) takes one state, any other function arrays with a row for every state.
+        Further columns by parameter name, for springs, for instance: functions of q, qd and qdd
+        that return the torques of all joints for a unit parameter. A user function
+        (`armlet.function`) takes one state; other functions take arrays with one row per state.
     gains : bool
-        Whether to identify a gain of every joint, too, from currents or torques in unknown units;
-        at least one run needs a known payload, by `log.with_payload`.
+        Whether to identify a gain of every joint, too, from currents or torques in unknown units.
+        At least one run then needs a known payload; see `log.with_payload`.
     """
 
     parameters: MinimalParameters[Robot] | None = None
@@ -92,7 +92,7 @@ class TorqueModel:
     gains: bool = False
 
     def of_robot(self, robot: Robot) -> TorqueRegressor:
-        """The torque regressor of a robot by this model."""
+        """Return the torque regressor of a robot for this model."""
         notes: tuple[str, ...] = ()
         if self.parameters is None:
             minimal, notes = identifiable(robot, self.rotors, self.friction is True)
@@ -114,7 +114,7 @@ class TorqueModel:
         return TorqueRegressor(minimal, terms, shape, dict(self.extra), self.gains, notes)
 
     def _friction_terms(self, robot: Robot) -> tuple[str, ...]:
-        """The terms of friction of each joint that are not in the minimal set."""
+        """Return the names of the friction terms that are not in the minimal set."""
         if isinstance(self.friction, bool):
             return ()
         if isinstance(self.friction, Friction):
@@ -138,19 +138,19 @@ class TorqueModel:
 
 @dataclass(frozen=True)
 class TorqueRegressor:
-    """The torques of a robot: a sum of columns times parameters, and known torques."""
+    """The torque model of a robot: regressor columns times parameters, plus known torques."""
 
     parameters: MinimalParameters[Robot]
     """The minimal set of inertial parameters, which may include parameters of the drives."""
     friction: tuple[str, ...]
-    """Friction terms outside the minimal set; of coupled joints, only the leader has them."""
+    """Friction terms outside the minimal set; among coupled joints, only for the leading joint."""
     shape: Friction | Sigmoid | None
     """The smooth shape of friction; None for Coulomb friction with the velocity's exact sign."""
     extra: Mapping[str, Function | Column]
     gains: bool
     """Whether gains are unknown; if so, `rows` yields regressors with known torques appended."""
     notes: tuple[str, ...]
-    """Notes on the parameters that were left out."""
+    """Remarks on parameters that were left out."""
 
     @property
     def robot(self) -> Robot:
@@ -165,12 +165,12 @@ class TorqueRegressor:
 
     @property
     def standard(self) -> tuple[str, ...]:
-        """The names of the standard parameters, then of friction terms and further columns."""
+        """The names of the standard parameters, the friction terms and the further columns."""
         return (*self.parameters.standard, *self.names[len(self.parameters) :])
 
     @property
     def Lam(self) -> Array:
-        """The matrix that maps `standard` parameters to all parameters of `names`."""
+        """The matrix that maps the parameters `standard` to the parameters `names`."""
         p = self.parameters
         others = len(self.names) - len(p)
         Lam = np.zeros((len(self.names), len(p.standard) + others))
@@ -179,7 +179,7 @@ class TorqueRegressor:
         return Lam
 
     def columns(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """The regressor (k, n, p) at states (k, n), one column for each parameter."""
+        """Return the regressor (k, n, p) at states (k, n), with one column per parameter."""
         k, n = qd.shape
         W = np.zeros((k, n, len(self.names)))
         place = len(self.parameters)
@@ -194,13 +194,13 @@ class TorqueRegressor:
         return W
 
     def known_torques(self, q: Array, qd: Array) -> Array:
-        """The torques of springs and gravity compensation, which are not identified, (k, n)."""
+        """Return the torques (k, n) of springs and gravity compensation, which are known."""
         if not (self.robot._has_springs or self.robot._has_compensation):
             return np.zeros_like(qd)
         return np.asarray(self.robot._without_friction().passive_torque(q, qd))
 
     def payload(self, load: Load | None) -> Array:
-        """The change of the parameters by a payload, (p,), zero without one."""
+        """Return the change of the parameters due to a payload, (p,); zero for None."""
         p, x = self.parameters, np.zeros(len(self.names))
         if load is not None:
             more = self.robot.with_payload(*load).phi - self.robot.phi
@@ -210,8 +210,8 @@ class TorqueRegressor:
     def rows(self, samples: Samples) -> Iterator[Rows]:
         """Yield decimated regressors and torques by chunks; rows of joints at rest are zero.
 
-        Known torques, of payload, springs and gravity compensation, are subtracted from the
-        torques, or appended to the regressor as its last column if gains are unknown.
+        Known torques (payload, springs, gravity compensation) are subtracted from the torques; if
+        gains are unknown, known torques are the regressor's last column instead.
         """
         load = self.payload(samples.payload)
         for chunk in samples.chunks(CHUNK):
@@ -228,23 +228,23 @@ class TorqueRegressor:
             yield W * moving[..., None], tau * moving
 
     def all_rows(self, samples: Samples) -> Rows:
-        """The regressor and the torques of all rows."""
+        """Return the regressor and the torques of all rows."""
         W, tau = zip(*self.rows(samples), strict=True)
         return np.concatenate(W), np.concatenate(tau)
 
     def factors(self, samples: Iterable[Samples]) -> Factors:
-        """The triangular factors of all rows of `samples`."""
+        """Return the triangular factors of all rows of `samples`."""
         n, size = self.robot.n, len(self.names) + self.gains + 1
         none = Factors(np.zeros((n, size, size)), np.zeros(n, dtype=np.int64))
         return Factors.sum([none, *(Factors.of(*x) for run in samples for x in self.rows(run))])
 
     def robot_with(self, x: Array) -> Robot:
-        """The robot with parameters x: its torques are right, but bodies may not be physical."""
+        """Return the robot with parameters x: torques are right, but bodies may be non-physical."""
         p = self.parameters
         return self.with_drives(p.robot(x[: len(p)]), dict(zip(self.names, x, strict=True)))
 
     def with_drives(self, robot: Robot, values: Mapping[str, float]) -> Robot:
-        """The robot with parameters of its drives from `values`, by names such as coulomb1."""
+        """Return the robot with drive parameters from `values`, by names such as coulomb1."""
         followers = set(range(robot.nb)) - set(robot._leaders)
         values = {**values, **{f"{term}{i + 1}": 0.0 for term in self.friction for i in followers}}
         drives = (
@@ -256,7 +256,7 @@ class TorqueRegressor:
         return replace(robot, drives=tuple(drives))
 
     def _friction(self, term: str, qd: Array) -> Array:
-        """The torques (k, n) of one friction term, for parameters of 1."""
+        """Return the torques (k, n) of a friction term for unit parameters."""
         if isinstance(self.shape, Sigmoid):
             return self.shape.torques(qd)[0]
         sign = np.sign(qd) if self.shape is None else friction_direction(self.shape, qd)
@@ -285,9 +285,9 @@ class TorqueRegressor:
 def identifiable(
     robot: Robot, rotors: bool, friction: bool
 ) -> tuple[MinimalParameters[Robot], tuple[str, ...]]:
-    """The minimal parameters, less those that exist only because a file has rounded angles.
+    """Return minimal parameters, and notes; leave out artefacts of rounded angles in a file.
 
-    If rounding tilts a vertical axis by 3e-6 rad, for example, a tiny gravity torque acts about it.
+    For example, rounding may tilt a vertical axis by 3e-6 rad, which causes a tiny gravity torque.
     """
     every = minimal_parameters(robot, rotors=rotors, friction=friction)
     exact, off = with_exact_angles(robot)

@@ -1,1 +1,1 @@
-"""Exciting motions within all limits."""
+"""Exciting trajectories within the limits of a robot."""

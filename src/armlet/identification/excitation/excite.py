@@ -1,4 +1,4 @@
-"""`excite`: a motion from which parameters can be identified well, within all limits."""
+"""`excite`: optimise a trajectory for parameter identification, within all limits."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ from armlet.simulation.trajectory import Occurrence  # noqa: F401  in the type h
 
 Array = NDArray[np.float64]
 CHECKED = 1000.0
-"""The rate, in Hz, at which the limits of the final motion are checked."""
+"""The rate in Hz at which the limits of the final trajectory are checked."""
 HALVINGS = 24
-"""The number of bisections for the largest share of a motion within the limits."""
+"""The number of bisections in the search for the largest scale within the limits."""
 SPARE = 1e-9
-"""The slack of a checked motion, so that rounding breaks no limit."""
+"""The slack that checks of a trajectory require, so that rounding breaks no limit."""
 POINTS = 501
 """The number of points of a plotted curve."""
 COLUMNS = {"position": "q", "speed": "qd", "acceleration": "qdd", "torque": "tau"}
-"""The limits of each joint, and the array of a trajectory that each one limits."""
+"""The limits of joints, mapped to the limited arrays of a trajectory."""
 LINE, EDGE = COLOURS[0], COLOURS[3]
-"""The colours of motions and of limits."""
+"""The colours of trajectories and limits."""
 
 
 class Stage(NamedTuple):
-    """A stage of the search: exponent of the criterion, weight of barriers, most iterations."""
+    """A stage of the search: criterion exponent, barrier weight and largest iteration count."""
 
     exponent: float
     weight: float
@@ -62,13 +62,13 @@ class Stage(NamedTuple):
 
 
 EARLY = (Stage(1, 3e-2, 100), Stage(4, 1e-2, 200))
-"""The stages of every start."""
+"""The stages for every random start."""
 LATE = (Stage(16, 3e-3, 300), Stage(32, 1e-3, 300))
-"""The further stages of the best start."""
+"""The further stages for the best start."""
 MORE = Stage(32, 1e-3, 50)
-"""A further stage, with more slack, for a motion that breaks a limit between sampled times."""
+"""A last stage, with more slack, for a trajectory that breaks a limit between sampled times."""
 ROUNDS = 8
-"""The largest number of runs of `MORE`; a motion that still breaks a limit is scaled down."""
+"""The largest number of runs of `MORE`; a trajectory still beyond a limit is scaled down."""
 
 
 @single_blas_thread
@@ -87,22 +87,21 @@ def excite(
     starts: int = 4,
     seed: int = 0,
 ) -> Excitation:
-    """Find a motion whose torques determine the parameters of a robot well.
+    """Find a trajectory whose torques determine the parameters of a robot well.
 
-    The coefficients of the path are chosen by L-BFGS, from random starts, with exact derivatives;
-    logarithmic barriers keep the motion within the limits. The motion is then checked at 1 kHz; if
-    it breaks a limit, the search continues with more slack. The arm is at rest at both ends.
+    L-BFGS optimises the coefficients of the path, from random starts and with exact derivatives;
+    logarithmic barriers enforce the limits. The result is checked at 1 kHz; if a limit is broken,
+    the search continues with more slack. The arm is at rest at both ends.
 
     Parameters
     ----------
     robot : Robot
     duration : float
-        The duration of the motion, in s.
+        The duration of the trajectory, in s.
     harmonics : int, optional
-        The number of harmonics of the path, a Fourier series whose period is the duration; by
-        default 5.
+        The number of harmonics of a Fourier series whose period is the duration; by default 5.
     splines : int, optional
-        Instead of `harmonics`: the number of free control points of a B-spline of degree 5.
+        Instead of `harmonics`, the number of free control points of a B-spline of degree 5.
     criterion : {"condition", "log_det"}
         Whether to minimise the condition number of the regressor W over all times, without scaling
         of columns, or to maximise det(WᵀW).
@@ -110,21 +109,21 @@ def excite(
         Rows per second of the result.
     limits : MotionLimits, optional
         Limits of positions, speeds, accelerations, torques and the tool; by default the robot's
-        own, less a margin.
+        limits, less a margin.
     parameters : MinimalParameters, optional
-        The parameters to be identified; by default the minimal ones by `rotors` and `friction`.
+        The parameters to identify; by default minimal parameters for `rotors` and `friction`.
     rotors, friction : bool
-        Whether rotor inertias and friction are to be identified, too.
+        Whether to identify rotor inertias and friction, too.
     starts : int
-        The number of random motions to start from; only the best is optimised to the end.
+        The number of random starts; only the best candidate is optimised to the end.
     seed : int
-        The seed of the random numbers. The same seed gives the same bits on the same machine.
+        The seed of the random numbers; results are reproducible to the bit on the same machine.
 
     Returns
     -------
     Excitation
-        With t, q, qd, qdd, tau, the condition number, the margins and the coefficients. Ctrl-C ends
-        the search: the best motion so far is returned, within all limits, and `ended` says so.
+        The trajectory, with condition number, margins and coefficients. After Ctrl-C, the best
+        trajectory so far, within all limits; its `ended` is then the reason.
 
     Examples
     --------
@@ -177,7 +176,6 @@ def excite(
 
 
 def _times(duration: float, rate: float) -> Array:
-    """Times from 0 to `duration` at about `rate` Hz, both ends included."""
     return np.linspace(0, duration, max(1, round(duration * rate)) + 1)
 
 
@@ -185,7 +183,7 @@ def _times(duration: float, rate: float) -> Array:
 
 
 class Candidate:
-    """A motion to be optimised, from a random start about a posture within the limits."""
+    """A trajectory under optimisation, from a random start about a posture within the limits."""
 
     def __init__(
         self, problem: Problem, criterion: CriterionName, rng: np.random.Generator
@@ -204,7 +202,7 @@ class Candidate:
         self.x = self.between(_largest(lambda x: slack(x) >= spare))
 
     def improve(self, stage: Stage, step: Callable[[], None]) -> None:
-        """Minimise the objective of one stage; `step` is called at every iteration."""
+        """Minimise the objective of one stage, and call `step` at every iteration."""
         from scipy.optimize import minimize  # which takes as long to load as all of armlet
 
         def note(xk: Array) -> None:
@@ -219,7 +217,7 @@ class Candidate:
         minimize(self.problem.objective, self.x.ravel(), arguments, **how)
 
     def between(self, share: float) -> Array:
-        """The coefficients of the motion, scaled by `share` about its posture."""
+        """Return the free coefficients of the trajectory, scaled by `share` about the posture."""
         return self.still + share * (self.x - self.still)
 
     @property
@@ -231,7 +229,7 @@ class Candidate:
 def _search(
     problem: Problem, criterion: CriterionName, starts: int, rng: np.random.Generator
 ) -> tuple[Candidate, str]:
-    """The best candidate of all starts, and the reason if the search was interrupted."""
+    """Return the best candidate of all starts, and the reason for an interruption, if any."""
     total = starts * sum(x.iterations for x in EARLY) + sum(x.iterations for x in LATE)
     tried: list[Candidate] = []
     done = 0
@@ -264,7 +262,7 @@ def _state(problem: Problem, x: Array, times: Array) -> State:
 
 
 def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
-    """Improve a motion with more slack while it breaks limits; return the reason if interrupted."""
+    """Optimise with more slack while a limit is broken; return the reason for an interruption."""
     try:
         for _ in range(ROUNDS):
             state = _state(problem, best.x, times)
@@ -280,9 +278,9 @@ def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
 
 
 def _share_within(problem: Problem, best: Candidate, times: Array) -> float:
-    """The largest scale of a motion, about its posture, that is within the limits at all times.
+    """Return the largest scale of a trajectory about its posture that breaks no limit.
 
-    Bisection checks only times at which a limit was broken, and is repeated until none is broken.
+    Bisection checks only times at which a limit was broken, and is repeated until no time is added.
     """
     still, moved = (_state(problem, x, times) for x in (best.still, best.x))
 
@@ -305,7 +303,7 @@ def _share_within(problem: Problem, best: Candidate, times: Array) -> float:
 
 
 def _largest(holds: Callable[[float], bool]) -> float:
-    """The largest share from 0 to 1 at which a condition holds, by bisection; it holds at 0."""
+    """Return the largest share from 0 to 1 for which `holds` is true; it must be true for 0."""
     if holds(1.0):
         return 1.0
     low, high = 0.0, 1.0
@@ -320,10 +318,10 @@ def _largest(holds: Callable[[float], bool]) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Excitation(Trajectory):
-    """A trajectory from which the parameters of a robot can be identified well.
+    """The result of `excite`: a trajectory that determines the parameters of a robot well.
 
-    Torques are those of the robot's parameters and friction, nan if it has no masses. `ended` says
-    why the search was interrupted, if it was; `notes` says what was assumed.
+    Torques include the robot's friction, and are nan for a robot without masses. `ended` is empty,
+    or the reason for an interruption of the search; `notes` lists assumptions.
 
     Attributes
     ----------
@@ -338,11 +336,11 @@ class Excitation(Trajectory):
     criterion : str
         The criterion that was optimised.
     history : array
-        The criterion at every iteration of the search, which has fewer times and smooth friction.
+        The criterion at every iteration of the search, for sampled times and smooth friction.
     limits : mapping of str to Range
-        The limits of the motion, margins subtracted: lower and upper limits by name.
+        Lower and upper limits of the trajectory by name, margins subtracted.
     parameters : MinimalParameters
-        The parameters that are to be identified, one column of W for each.
+        The parameters to identify, one per column of W.
     """
 
     robot: Robot
@@ -357,13 +355,13 @@ class Excitation(Trajectory):
 
     @cached_property
     def margins(self) -> dict[str, Array]:
-        """The least distance to each limit: of every joint, or of the tool's x, y and z."""
+        """The smallest distances to each limit: per joint, or per tool coordinate x, y and z."""
         values = {name: getattr(self, array) for name, array in COLUMNS.items()}
         values["tool"] = tool_positions(self.robot, self.q)
         return {name: limits.margins(values[name]) for name, limits in self.limits.items()}
 
     def at(self, times: ArrayLike) -> Trajectory:
-        """The motion evaluated at other times, from 0 to its duration."""
+        """Return the trajectory at other times, from 0 to the duration."""
         t = np.atleast_1d(np.asarray(times, dtype=float))
         if not np.all((t >= 0) & (t <= self.path.duration)):
             raise DataError(
@@ -372,7 +370,7 @@ class Excitation(Trajectory):
         return motion_along(self.robot, self.path, self.coefficients, t, self.notes)
 
     def plot(self, theme: Theme = "light") -> Figure:
-        """A Plotly figure of each joint's motion and torque, and of the tool, with their limits."""
+        """Return a Plotly figure of joint trajectories, torques and tool position, with limits."""
         graphs = graph_objects()
         run = self.at(np.linspace(0, self.path.duration, POINTS))
         shown = {x: y for x, y in COLUMNS.items() if not np.isnan(getattr(run, y)).any()}
@@ -392,7 +390,6 @@ class Excitation(Trajectory):
         figure.update_layout(margin_t=110)
 
         def name(text: str, row: int, column: int = 1) -> None:
-            """Write a name above the left end of a panel."""
             place = {"x": 0, "y": 1, "xref": "x domain", "yref": "y domain"}
             place |= {"xanchor": "left", "yanchor": "bottom", "row": row, "col": column}
             figure.add_annotation(text=f"<b>{plain(text)}</b>", showarrow=False, **place)
@@ -433,14 +430,14 @@ class Excitation(Trajectory):
 
 
 def tool_positions(robot: Robot, q: Array) -> Array:
-    """The positions of the tool, (k, 3)."""
+    """Return the positions of the tool, (k, 3)."""
     return np.asarray(robot.forward_kinematics(q)[:, :3, 3])
 
 
 def motion_along(
     robot: Robot, path: Path, coefficients: Array, t: Array, notes: tuple[str, ...] = ()
 ) -> Trajectory:
-    """The motion along a path at times t; torques and energies are nan if no body has mass."""
+    """Return the trajectory along a path; torques and energies are nan if no body has mass."""
     q, qd, qdd = path.motion(coefficients, t)
     tau, kinetic, potential = (np.full_like(x, np.nan) for x in (q, t, t))
     if robot.phi.any():

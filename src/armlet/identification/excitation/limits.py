@@ -1,4 +1,4 @@
-"""Limits of a motion: ranges, the slack of a motion within them, barriers, and derivatives."""
+"""Limits of a trajectory: ranges, slack, barrier functions and their derivatives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from armlet.errors import DataError, listing, quote
 
 Array = NDArray[np.float64]
 POSTURES = 4000
-"""How many random postures are tried."""
+"""The number of random postures that are tried."""
 UNITS = {
     "position": ("rad", "m"),
     "speed": ("rad/s", "m/s"),
@@ -28,12 +28,12 @@ UNITS = {
 
 
 def units(name: str, letters: Set[str]) -> str:
-    """The units of a limit for joints of the types in `letters`, R and P."""
+    """Return the units of a limit as text, for joint types `letters`, R and P."""
     return ", ".join(x for letter, x in zip("RP", UNITS[name], strict=True) if letter in letters)
 
 
 class State(NamedTuple):
-    """Positions, velocities and accelerations, or derivatives by them, each (k, n)."""
+    """Positions, velocities and accelerations, or derivatives with respect to them, each (k, n)."""
 
     q: Array
     qd: Array
@@ -47,7 +47,7 @@ class Range(NamedTuple):
     upper: Array
 
     def margins(self, values: Array) -> Array:
-        """The least distance of each entry to its limits over rows of values."""
+        """Return each entry's smallest distance to its limits, over all rows of `values`."""
         return np.asarray(np.minimum(values - self.lower, self.upper - values).min(axis=0))
 
     @property
@@ -58,21 +58,18 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class Limit:
-    """Limited functions of a motion, the entries, and their range; `name` is one of `UNITS`."""
+    """The range of a limited quantity, and functions that compute the quantity and derivatives."""
 
     name: str
     range: Range
     values: Callable[[State], Array]
-    """The entries at a state, (k, c)."""
+    """A function that returns the quantity at a state, (k, c)."""
     vjp: Callable[[State, Array], State]
-    """The vector-Jacobian product: the derivative by the state for cotangents (k, c) of entries."""
+    """A function of a state and cotangents (k, c) that returns the vector-Jacobian product."""
 
     @cached_property
     def sides(self) -> tuple[Array, Array]:
-        """The matrix A and vector b of the limit A y <= b, one row for each finite side.
-
-        Rows are scaled so that half the width of the range is one.
-        """
+        """The matrix A and vector b of A y <= b, a row per finite side, in units of half ranges."""
         lower, upper = self.range
         half = (upper - lower) / 2
         scale = np.where(np.isfinite(half), half, 1.0)
@@ -81,15 +78,15 @@ class Limit:
         return A[np.isfinite(b)], b[np.isfinite(b)]
 
     def slack(self, state: State) -> Array:
-        """The distance to each side, in half widths of the range, (k, sides); negative beyond."""
+        """Return the distance to each side, (k, sides), in half ranges; negative beyond a limit."""
         A, b = self.sides
         return np.asarray(b - self.values(state) @ A.T)
 
     def barrier(self, state: State, near: float, spare: float = 0.0) -> tuple[float, State]:
-        """The barrier -log(slack - spare), and its derivative by the state.
+        """Return the barrier -log(slack - spare), and its derivative by the state.
 
-        The barrier is summed over sides and averaged over rows. Below a slack of `near`, a parabola
-        continues the barrier, so that it is finite where limits are broken.
+        The barrier is summed over sides and averaged over rows. Where slack - spare is below
+        `near`, a parabola continues the barrier, which is therefore finite beyond the limits.
         """
         slack = self.slack(state) - spare
         s = np.maximum(slack, near)
@@ -100,12 +97,12 @@ class Limit:
 
 
 def least_slack(limits: Sequence[Limit], state: State) -> Array:
-    """The smallest slack of all limits, for each row."""
+    """Return the smallest slack over all limits, for each row."""
     return np.asarray(np.min([limit.slack(state).min(axis=1) for limit in limits], axis=0))
 
 
 def limits_of(robot: Robot, ranges: Mapping[str, Range]) -> list[Limit]:
-    """The limits of a robot's motion, one `Limit` for each range with a finite entry."""
+    """Return one `Limit` of a robot for each range with a finite entry."""
     factories = {"torque": _torque, "tool": _tool}
     return [
         factories[name](robot, x) if name in factories else _of_state(name, x)
@@ -115,7 +112,6 @@ def limits_of(robot: Robot, ranges: Mapping[str, Range]) -> list[Limit]:
 
 
 def _of_state(name: str, limits: Range) -> Limit:
-    """Limits of positions, velocities or accelerations."""
     k = ("position", "speed", "acceleration").index(name)
 
     def vjp(_: State, cotangents: Array) -> State:
@@ -125,9 +121,9 @@ def _of_state(name: str, limits: Range) -> Limit:
 
 
 def _torque(robot: Robot, limits: Range) -> Limit:
-    """Limits of the torques, friction and springs included.
+    """Return the limit of the torques, which include friction and springs.
 
-    Coulomb friction, not smooth in velocity, is not added: it narrows the range of torques.
+    Coulomb friction is not smooth: instead of being added to torques, it narrows their range.
     """
     rigid = compile(robot, "inverse_dynamics")
     smooth = tuple(drive._replace(coulomb=0) for drive in robot.drives)
@@ -140,7 +136,7 @@ def _torque(robot: Robot, limits: Range) -> Limit:
         by, (by_q, by_qd) = State(*rigid.vjp(*s, cotangents)), passive.vjp(s.q, s.qd, cotangents)
         return by._replace(q=by.q + by_q, qd=by.qd + by_qd)
 
-    direction = np.sign(robot._joint_velocities(np.ones(robot.nv)))  # of each joint
+    direction = np.sign(robot._joint_velocities(np.ones(robot.nv)))  # one sign per joint
     dry = np.array([drive.coulomb for drive in robot.drives], dtype=float) * direction
     size = np.abs(robot._coordinate_torques(dry))
     narrow = Range(limits.lower + size, limits.upper - size)
@@ -154,7 +150,6 @@ def _torque(robot: Robot, limits: Range) -> Limit:
 
 
 def _tool(robot: Robot, box: Range) -> Limit:
-    """Limits of the position of the tool."""
     pose = compile(robot, "forward_kinematics")
 
     def values(s: State) -> Array:
@@ -174,20 +169,20 @@ def _tool(robot: Robot, box: Range) -> Limit:
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """The limits of an exciting motion.
+    """The limits of an exciting trajectory.
 
     Attributes
     ----------
     position : pair of array_like
-        Lower and upper limits, each a number or one for each joint; None for the robot's own.
+        Lower and upper limits, each a number or a number per joint; None for the robot's limits.
     speed, acceleration, torque : array_like, optional
-        Limits in both directions, each a number or one for each joint; by default those of the
-        robot for speed and torque, and none for acceleration.
+        Limits in both directions, each a number or a number per joint. By default, the robot's
+        limits of speed and torque, and no limit of acceleration.
     tool_box : pair of sequences, optional
-        (xmin, ymin, zmin) and (xmax, ymax, zmax) that the tool stays between, in the base's axes;
-        infinite where there is no limit.
+        Corners (xmin, ymin, zmin) and (xmax, ymax, zmax) of a box that contains the tool, in base
+        coordinates; infinite for no limit.
     margin : float
-        The share of the robot's own limits that is left unused; limits passed here have no margin.
+        The unused share of the robot's own limits; limits that are passed have no margin.
     """
 
     position: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
@@ -198,7 +193,7 @@ class MotionLimits:
     margin: float = 0.05
 
     def of_robot(self, robot: Robot) -> tuple[dict[str, Range], list[str]]:
-        """The ranges of a robot's motion by name, and notes on what was assumed."""
+        """Return a robot's ranges by limit name, and notes on assumptions."""
         share = 1 - validation.number(self.margin, "margin", "a share", low=0, below=1)
         own = [joint.limits for joint in robot.coordinates]
         notes: list[str] = []
@@ -237,7 +232,7 @@ class MotionLimits:
 
 
 def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
-    """The robot's own limits of positions, narrowed to `share` about their centre."""
+    """Return the robot's own position limits, narrowed to `share` about their centre."""
     limits = [joint.limits for joint in robot.coordinates]
     lower, upper = np.array([x.lower for x in limits]), np.array([x.upper for x in limits])
     free = ~np.isfinite(upper - lower)
@@ -256,7 +251,6 @@ def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
 
 
 def _both_ways(name: str, value: ArrayLike, n: int) -> Range:
-    """The range from minus a limit to the limit."""
     size = _numbers(name, value, n, above=0)
     return Range(-size, size)
 
@@ -281,7 +275,7 @@ def _pair(name: str, pair: Any) -> tuple[Any, Any]:
 
 
 def _numbers(name: str, value: ArrayLike, n: int, **bounds: float) -> Array:
-    """Return `value` as an array of n numbers; a single number stands for all."""
+    """Return `value` as an array of n numbers; repeat a single number."""
     expected = f"a number or {n} numbers"
     numbers = validation.array(value, name, (), (n,), expected=expected, finite=False, **bounds)
     return np.array(np.broadcast_to(numbers, (n,)))
@@ -297,7 +291,7 @@ def posture_within(
     joints: Sequence[str],
     rng: np.random.Generator,
 ) -> Array:
-    """A posture within `centre` ± `half` that, at rest, is far from all limits."""
+    """Return a posture that, at rest, is far from all limits; search within `centre` ± `half`."""
     offsets = np.vstack([np.zeros(len(half)), rng.uniform(-0.9, 0.9, (POSTURES, len(half)))])
     postures = centre + offsets * half
     slack = least_slack(limits, _at_rest(postures))
@@ -313,7 +307,7 @@ def posture_within(
     nearer: Array = minimize(cost, best, method="L-BFGS-B", jac=True).x
     if least_slack(limits, _at_rest(nearer[None])) > 0:
         return nearer
-    state = _at_rest(best[None])  # whose positions are within their limits
+    state = _at_rest(best[None])  # positions are within limits
     limit = min(limits, key=lambda x: x.slack(state).min())
     values = limit.values(state)[0]
     k = int(limit.range.margins(values[None]).argmin())

@@ -1,6 +1,6 @@
-"""The problem that `excite` solves: a path, how well it determines parameters, and derivatives.
+"""The optimisation problem of `excite`: paths, criteria for parameters, and derivatives.
 
-The path of every joint is a combination of basis functions of time, at rest at both ends.
+Each joint position is a linear combination of basis functions of time, at rest at both ends.
 """
 
 from abc import ABC, abstractmethod
@@ -21,22 +21,22 @@ Array = NDArray[np.float64]
 DEGREE = 5
 """The degree of splines: the derivative of the acceleration is continuous."""
 ROUNDING = 1e-13
-"""Velocities below this share of the sizes of their terms are rounding errors, set to zero."""
+"""Velocities below this share of the sum of their terms' sizes are rounded to zero."""
 LEAST = 1e-14
-"""The lower bound on eigenvalues, relative to the largest, as a joint may not move at first."""
+"""The lower bound on eigenvalues, relative to the largest: a joint may be at rest at first."""
 NEAR = 0.1
-"""The slack, per unit of a barrier's weight, below which a parabola continues the barrier."""
+"""The ratio of slack to barrier weight below which a parabola continues the barrier."""
 SMOOTH = 0.02
-"""The share of the speed limit within which Coulomb friction changes sign during the search."""
+"""During the search, Coulomb friction changes sign smoothly over this share of the speed limit."""
 ROWS = 256
-"""How many rows of a motion are factorised together: few enough for the processor's cache."""
+"""The number of rows that are factorised together; they fit in the processor's cache."""
 SAMPLES = 20
-"""The number of sampled times of the search, for each coefficient of a path."""
+"""The number of times at which the search samples a path, per coefficient."""
 
 
 @dataclass(frozen=True)
 class Path(ABC):
-    """Basis functions of time, of which the position of every joint is a linear combination."""
+    """Basis functions of time, whose linear combinations are the joint positions."""
 
     duration: float
     count: int
@@ -50,18 +50,15 @@ class Path(ABC):
     @property
     @abstractmethod
     def scale(self) -> Array:
-        """The sizes of coefficients that cause velocities of about equal size, (m,)."""
+        """The sizes of coefficients that cause velocities of similar size, (m,)."""
 
     @abstractmethod
     def basis(self, t: Array) -> tuple[Array, Array, Array]:
-        """The basis functions and their first and second derivatives at times t, each (k, m)."""
+        """Return the basis functions and their first two derivatives at times t, each (k, m)."""
 
     @cached_property
     def free(self) -> Array:
-        """Combinations of coefficients whose motion rests at both ends, as columns, (m, p).
-
-        Divided by `scale`, the columns are orthonormal.
-        """
+        """A basis of the coefficients with rest at both ends, (m, p), orthonormal over `scale`."""
         ends = self.basis(np.array([0.0, self.duration]))
         rest = np.vstack([ends[1], ends[2]]) * self.scale
         _, values, rows = np.linalg.svd(rest)
@@ -70,11 +67,11 @@ class Path(ABC):
 
     @cached_property
     def still(self) -> Array:
-        """The `constant` as a combination of the columns of `free`, (p,)."""
+        """The weights of the columns of `free` that sum to `constant`, (p,)."""
         return np.asarray(np.linalg.lstsq(self.free, self.constant, rcond=None)[0], dtype=float)
 
     def motion(self, coefficients: Array, t: Array) -> tuple[Array, Array, Array]:
-        """Positions, velocities and accelerations for coefficients (m, n), each (k, n)."""
+        """Return positions, velocities and accelerations, each (k, n), for coefficients (m, n)."""
         basis = self.basis(t)
         q, qd, qdd = (B @ coefficients for B in basis)
         at_rest = np.abs(qd) <= ROUNDING * (np.abs(basis[1]) @ np.abs(coefficients))
@@ -142,10 +139,10 @@ class Splines(Path):
 
 
 def condition(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
-    """The logarithm of a smooth condition number of W, and its derivative by eigenvalues of WᵀW.
+    """Return the log of a smooth condition number of W, and its derivative by eigenvalues of WᵀW.
 
     The largest eigenvalue and the inverse of the smallest are replaced by p-norms, p = `exponent`.
-    A larger p is more accurate, but less smooth where eigenvalues meet.
+    A larger p is more accurate, but less smooth where eigenvalues coincide.
     """
     x = eigenvalues
     above, below = (x / x[-1]) ** exponent, (x[0] / x) ** exponent
@@ -154,7 +151,7 @@ def condition(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
 
 
 def log_det(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
-    """Minus the mean logarithm of the eigenvalues of WᵀW, and the derivative by eigenvalues."""
+    """Return minus the mean log eigenvalue of WᵀW, and its derivative by the eigenvalues."""
     x = eigenvalues
     return -float(np.log(x).mean()), -1 / x / len(x)
 
@@ -162,7 +159,7 @@ def log_det(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
 Criterion = Callable[[Array, float], tuple[float, Array]]
 CriterionName = Literal["condition", "log_det"]
 CRITERIA: dict[CriterionName, Criterion] = {"condition": condition, "log_det": log_det}
-"""The criteria to minimise, functions of the eigenvalues of WᵀW in ascending order."""
+"""The criteria to minimise: functions of the ascending eigenvalues of WᵀW."""
 
 
 class Score(NamedTuple):
@@ -173,14 +170,14 @@ class Score(NamedTuple):
 
     @classmethod
     def of(cls, eigenvalues: Array) -> "Score":
-        """The score by the eigenvalues of WᵀW / rows, in ascending order."""
+        """Return the score for ascending eigenvalues of WᵀW / rows."""
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.sqrt(eigenvalues[-1] / eigenvalues[0])
             return cls(float(ratio), float(np.log(eigenvalues).sum()))
 
 
 class Regressor:
-    """The regressor of a robot over a motion, and derivatives of functions of WᵀW."""
+    """The regressor W of a robot along a trajectory, with criteria of WᵀW and derivatives."""
 
     def __init__(
         self,
@@ -205,10 +202,10 @@ class Regressor:
         rows = np.array([back.get(f"coulomb{i + 1}", none) for i in range(robot.nb)], dtype=float)
         signs = np.sign(robot._joint_velocities(np.ones(robot.nv)))
         self.coulomb = robot._coordinate_torques(signs[:, None] * rows)
-        """The coefficients of the velocity's sign in each joint's row of the regressor, (n, p)."""
+        """The factors of the velocity's sign in each joint's row of the regressor, (n, p)."""
 
     def score(self, state: State) -> Score:
-        """The score of the regressor over all rows, by a triangular factor of the rows."""
+        """Return the score of the regressor over all rows, computed from a triangular factor."""
         factor: Array = np.empty((0, len(self.parameters)))
         for k in range(0, len(state.q), ROWS):
             W = self.kernel(*(x[k : k + ROWS] for x in state)).reshape(-1, factor.shape[1])
@@ -217,14 +214,14 @@ class Regressor:
         return Score.of(values**2 / len(state.q))
 
     def smooth(self, state: State) -> Array:
-        """The regressor at every row, with signs of velocities that change smoothly: (k, n, p)."""
+        """Return the regressor (k, n, p), with smooth sign changes of Coulomb friction."""
         jump = np.tanh(state.qd / self.step) - np.sign(state.qd)
         return np.asarray(self.kernel(*state) + jump[:, :, None] * self.coulomb)
 
     def objective(
         self, state: State, criterion: Criterion, exponent: float
     ) -> tuple[float, State, Score]:
-        """A criterion of the smooth regressor, its derivatives by the state, and the score."""
+        """Return a criterion of the smooth regressor, its derivative by the state, and a score."""
         Y = self.smooth(state)
         W = Y.reshape(-1, Y.shape[-1])
         exact, V = np.linalg.eigh(W.T @ W / len(Y))
@@ -238,7 +235,7 @@ class Regressor:
 
 
 class Problem:
-    """Optimisation of a path's free coefficients x, (p, n), in units of each joint's half range."""
+    """Optimisation of free path coefficients x, (p, n), in units of each joint's half range."""
 
     def __init__(
         self, path: Path, regressor: Regressor, limits: list[Limit], positions: Range
@@ -250,24 +247,24 @@ class Problem:
         times = np.linspace(0, path.duration, SAMPLES * len(path.free))
         self.basis = [B @ path.free for B in path.basis(times)]
         self.spare = {limit.name: 0.0 for limit in limits}
-        """The slack required of each limit, as a motion may break limits between sampled times."""
+        """The slack required of each limit: a trajectory may break limits between sampled times."""
         self.score = Score(np.inf, -np.inf)
         """The score at the last evaluation of `objective`."""
 
     def state(self, x: Array) -> State:
-        """The motion of free coefficients x at the sampled times of the search."""
+        """Return the trajectory of free coefficients x at the sampled times of the search."""
         q, qd, qdd = (B @ (x.reshape(self.shape) * self.half) for B in self.basis)
         return State(q + self.centre, qd, qdd)
 
     def coefficients(self, x: Array) -> Array:
-        """The coefficients of the path, (m, n), for free coefficients x."""
+        """Return the path coefficients (m, n) for free coefficients x."""
         moved = self.path.free @ (x.reshape(self.shape) * self.half)
         return np.asarray(moved + np.outer(self.path.constant, self.centre))
 
     def objective(
         self, x: Array, criterion: Criterion, exponent: float, weight: float
     ) -> tuple[float, Array]:
-        """The sum of a criterion and the barriers of all limits, and its derivative by x."""
+        """Return the sum of a criterion and the weighted barriers, and its derivative by x."""
         state = self.state(x)
         value, by, self.score = self.regressor.objective(state, criterion, exponent)
         total = [*by]

@@ -1,1 +1,1 @@
-"""Logs: files, columns, units, and checks of what was measured."""
+"""Measured logs: files, columns, units and plausibility checks."""

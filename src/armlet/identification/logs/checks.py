@@ -1,6 +1,6 @@
-"""Warnings about logs: joints at rest, saturated torques, wrong order, sign or unit.
+"""Warn of implausible logs: joints at rest, saturated torques, wrong order, sign or unit.
 
-These are no errors: in a correct log, joints may rest and torques may not follow gravity.
+No check raises an error: in a correct log, joints may rest, and torques may differ from gravity.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,31 +13,31 @@ from armlet.api.robot import Robot
 
 Array = NDArray[np.float64]
 AT_REST = 1e-3
-"""A joint that moves less than this (rad or m) is said to be at rest."""
+"""A joint that moves less than this (rad or m) counts as at rest."""
 BEYOND = 0.1
 """How far positions may exceed the limits of a joint, relative to the joint's range."""
 HELD = 0.01
-"""The shortest time, in s, for which a saturated torque stays exactly at its largest value."""
+"""The shortest time in s for which a saturated torque stays at its largest value."""
 STEEP = 30
-"""A torque is saturated if it falls by more quanta than this just before or after its plateau."""
+"""A plateau means saturation if the torque falls by more quanta than this next to the plateau."""
 NEAR_LIMIT = 0.999
 ROWS = 2000
-"""The most rows that are compared with gravity torques."""
+"""The largest number of rows that are compared with gravity torques."""
 HEAVY = 0.3
-"""A torque is compared with gravity if gravity varies by at least this share of the torque."""
+"""A torque is compared with a gravity torque that varies by more than this share of the torque."""
 OPPOSED, UNLIKE, LIKE = -0.5, 0.3, 0.8
-"""Correlations with gravity: opposed is below -0.5, unlike is below 0.3, alike is above 0.8."""
+"""Correlations with gravity: opposed is below -0.5, unlike is below 0.3, like is above 0.8."""
 SPEED_RATIO = 1.5
 """The largest plausible factor between measured velocities and the positions' derivative."""
 TURN = 2 * np.pi
 SMALL = np.pi / 2
 """The largest plausible step of a position between rows, in rad, apart from jumps by a turn."""
 MOSTLY = 0.99
-"""The least share of small steps and jumps by a turn in the positions of a single-turn encoder."""
+"""The least share of a single-turn encoder's steps that are small or jumps by a turn."""
 
 
 class Wrap(NamedTuple):
-    """A position that jumps by a turn, as that of a single-turn encoder does."""
+    """The jumps of a position by a full turn, as from a single-turn encoder."""
 
     column: int
     row: int
@@ -46,7 +46,7 @@ class Wrap(NamedTuple):
     """Whether all remaining steps are small, so that the position can be unwrapped."""
 
     def message(self, t: Array, joints: Sequence[str], of_motors: bool) -> str:
-        """The warning about the jumps of this position."""
+        """Return the warning about these jumps."""
         subject = f"{'the motor of ' if of_motors else ''}joint {joints[self.column]!r}"
         cure = "turns are added up from the first row on"
         if not self.is_safe:
@@ -60,7 +60,7 @@ class Wrap(NamedTuple):
 
 
 def unwrap(q: Array, rotary: Sequence[bool]) -> tuple[Array, list[Wrap]]:
-    """Unwrap positions (k, n) where this is safe; return them, and all columns that jump."""
+    """Unwrap columns of q (k, n) where this is safe; return q and the jumps of all columns."""
     wraps = []
     for i in np.flatnonzero(rotary):
         steps = np.abs(np.diff(q[:, i]))
@@ -76,7 +76,7 @@ def unwrap(q: Array, rotary: Sequence[bool]) -> tuple[Array, list[Wrap]]:
 
 
 def log_warnings(t: Array, q: Array, qd: Array | None, tau: Array, robot: Robot) -> list[str]:
-    """Warnings about implausible data in a log of `robot`, each with the name of the joint."""
+    """Return warnings about implausible data in a log of `robot`; each warning names a joint."""
     spans = np.ptp(q, axis=0)
     at_rest = [
         f"joint {joint.name!r} never moves: its friction and most of its inertia cannot be found"
@@ -106,7 +106,7 @@ def _speeds(t: Array, q: Array, qd: Array | None, robot: Robot) -> Iterator[str]
     """Yield a warning for each joint whose velocity differs from its position's derivative."""
     if qd is None or len(t) < 3:
         return
-    between = (qd[1:] + qd[:-1]) / 2 * np.diff(t)[:, None]  # how far each joint goes
+    between = (qd[1:] + qd[:-1]) / 2 * np.diff(t)[:, None]  # travel per step
     for i, joint in enumerate(robot.coordinates):
         if np.ptp(q[:, i]) < AT_REST:
             continue
@@ -121,7 +121,7 @@ def _speeds(t: Array, q: Array, qd: Array | None, robot: Robot) -> Iterator[str]
 
 
 def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
-    """Yield a warning for each torque at the joint's limit, or clipped while the joint moves."""
+    """Yield a warning for each joint torque at its limit, or clipped while the joint moves."""
     for i, joint in enumerate(robot.coordinates):
         size = np.abs(tau[:, i])
         top = size.max()
@@ -140,10 +140,10 @@ def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
 
 
 def _clipped(t: Array, size: Array) -> slice | None:
-    """The longest run of rows at the largest torque, or None if this may be a smooth peak.
+    """Return the longest run of rows at the largest torque, or None if it may be a smooth peak.
 
-    The smooth peak of a quantised torque has such a run, too, but falls by at most eight quanta
-    within as many rows before or after the run.
+    The smooth peak of a quantised torque has such a run, too, but the torque falls by at most eight
+    quanta within as many rows before or after the run.
     """
     at_top = size >= size.max() * (1 - 1e-9)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], at_top, [False]])))
@@ -157,7 +157,7 @@ def _clipped(t: Array, size: Array) -> slice | None:
 
 
 def _unlike_gravity(q: Array, tau: Array, robot: Robot) -> Iterator[str]:
-    """Yield a warning for each torque opposite to gravity, or like the gravity of another joint."""
+    """Yield a warning if a torque opposes gravity, or if gravity fits another joint's torque."""
     if robot.symbols or not robot.mass or not np.any(robot.g):
         return
     rows = slice(None, None, -(-len(q) // ROWS))

@@ -1,8 +1,8 @@
-"""The columns of a log: their quantity, joint and unit, guessed from their names.
+"""Guess the quantity, the joint and the unit of a log column from the column's name.
 
-A name is split into words and numbers: `J1 Pos (deg)` is j, 1, pos, deg. A word is the quantity, a
-number or the name of a joint is the joint, and a further word may be the unit. Columns of commands
-or limits (`target_q_1`), and of the tool (`tcp_speed_1`), are ignored.
+A name is split into words and numbers: `J1 Pos (deg)` becomes j, 1, pos, deg. One word names the
+quantity, a number or a joint's name selects the joint, and a further word may be the unit. Columns
+of commands or limits (`target_q_1`) and of the tool (`tcp_speed_1`) are ignored.
 """
 
 import re
@@ -26,7 +26,7 @@ WORDS = {
     "tau": "tau torque torques effort efforts trq moment moments force forces",
     "current": "current currents curr cur i",
 }
-"""The quantities of a log, and the words for each."""
+"""The quantities of a log, mapped to the words in column names."""
 QUANTITY = {word: quantity for quantity, words in WORDS.items() for word in words.split()}
 DERIVED = {("q", "dot"): "qd", ("q", "ddot"): "qdd", ("qd", "dot"): "qdd"}
 IGNORED = (
@@ -50,20 +50,20 @@ UNIT_WORDS: dict[str, dict[str, str]] = {
     "tau": {x: x.lower() for x in ("Nm", "mNm", "Ncm", "kNm", "N", "mN", "kN")},
     "current": {"A": "a", "mA": "ma"},
 }
-"""The units of each quantity, and the words for each."""
+"""For each quantity: the possible units, mapped to the words in column names."""
 UNIT = {
     quantity: {word: unit for unit, words in units.items() for word in words.split()}
     for quantity, units in UNIT_WORDS.items()
 }
 MIXED_CASE = {"mnm", "knm", "mn", "kn", "ma", "nm", "ncm"}
-"""Units, in lower case, that are not split into words at a capital letter, such as mNm."""
+"""Units such as mNm, in lower case, that are not split into words at capital letters."""
 SIGNS = (
     (re.compile("[µμ]"), "u"),
     (re.compile("[°º]"), " deg "),
     (re.compile(r"N[·⋅*.\- ]m\b"), "Nm"),
     (re.compile(r"(?<![A-Za-z])(deg|degrees|rad|rev|mm|cm|m)[/ _·]*s(?:\^|\*\*)?2(?!\d)"), r"\1 s"),
 )
-"""Substitutions before a name is split; the last one removes the 2 of rad/s2, no joint number."""
+"""Substitutions before a name is split; the last removes the 2 of rad/s2, not a joint number."""
 
 
 @dataclass(frozen=True)
@@ -72,26 +72,26 @@ class Table:
 
     arrays: dict[str, NDArray[Any]]
     joints: tuple[str, ...] = ()
-    """The joints of the m columns, where the file names them."""
+    """The joint names of the m columns, if the file contains joint names."""
     notes: list[str] = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
-    """The units of arrays, where their type or the file defines one."""
+    """The units of arrays whose type or file defines a unit, by array name."""
     repeats: dict[str, str] = field(default_factory=dict)
-    """Columns with a repeated name: from the unique name in `arrays` to the name in the file."""
+    """Columns with a repeated name: the unique name in `arrays`, mapped to the name in the file."""
     warnings: list[str] = field(default_factory=list)
     labels: tuple[str, ...] = ()
-    """The contents of an array of strings, which may be the names of the joints."""
+    """The strings of an array that may contain the joint names."""
 
 
 class Column(NamedTuple):
-    """The quantity, and the joint's name or number, in a column's name; None where it has none."""
+    """The quantity and the joint (name or number) in a column's name; None if missing."""
 
     quantity: str | None
     joint: str | int | None
 
 
 def words_of(name: str) -> list[str]:
-    """The words and numbers of a name, in lower case."""
+    """Return the words and numbers of a name, in lower case."""
     for sign, letters in SIGNS:
         name = sign.sub(letters, name)
     words = []
@@ -102,7 +102,7 @@ def words_of(name: str) -> list[str]:
 
 
 def column(name: str, joints: Sequence[str]) -> Column:
-    """The quantity and the joint in the name of a column, each None where there is none."""
+    """Return the quantity and the joint in a column's name, each None if missing."""
     joint, words = _joint(name, joints)
     numbers = [int(word) for word in words if word.isdigit()]
     if joint is None and numbers:
@@ -116,20 +116,20 @@ def column(name: str, joints: Sequence[str]) -> Column:
 
 
 def _joint(name: str, joints: Sequence[str]) -> tuple[str | int | None, list[str]]:
-    """The joint whose name occurs in `name`, if any, and the remaining words of `name`."""
+    """Return the joint whose name occurs in `name`, or None, and the remaining words of `name`."""
     words = words_of(name)
     for candidate in sorted(joints, key=lambda x: -len(words_of(x))):
         at = _place(words_of(candidate), words)
         if at is not None:
             rest = words[:at] + words[at + len(words_of(candidate)) :]
-            if not any(word in QUANTITY for word in rest):  # the joint is called q1
+            if not any(word in QUANTITY for word in rest):  # a joint is called q1
                 rest = words
             return candidate, rest
     return None, words
 
 
 def unit_of(name: str, quantity: str, joints: Sequence[str]) -> str | None:
-    """The unit after the quantity in a column's name; the rev of `rev1_pos` is part of a joint."""
+    """Return the unit after the quantity in a name, or None; in `rev1_pos`, rev names the joint."""
     _, words = _joint(name, joints)
     at = next((k for k, word in enumerate(words) if word in QUANTITY), 0)
     units = [UNIT[quantity][word] for word in words[at:] if word in UNIT[quantity]]
@@ -137,13 +137,13 @@ def unit_of(name: str, quantity: str, joints: Sequence[str]) -> str | None:
 
 
 def _place(some: list[str], words: list[str]) -> int | None:
-    """The index in `words` where the words `some` occur consecutively, or None."""
+    """Return the index in `words` at which the words `some` occur consecutively, or None."""
     places = range(len(words) - len(some) + 1 if some else 0)
     return next((k for k in places if words[k : k + len(some)] == some), None)
 
 
 def match_joints(names: Sequence[str], joints: Sequence[str], where: str) -> list[int]:
-    """The index of each joint of a robot among the names in a file."""
+    """Return the index of each robot joint among `names`, the joint names in a file."""
     places, words = [], [words_of(name) for name in names]
     for joint in joints:
         own = words_of(joint)
@@ -164,7 +164,7 @@ def match_joints(names: Sequence[str], joints: Sequence[str], where: str) -> lis
 
 
 class Quantities:
-    """The arrays and units of a log by quantity, notes on guesses, and warnings."""
+    """Arrays and units of a log by quantity, with notes on guesses, and warnings."""
 
     def __init__(self, table: Table, where: str, joints: Sequence[str]) -> None:
         self.table, self.where, self.joints = table, where, joints
@@ -175,10 +175,10 @@ class Quantities:
     def assign(
         self, chosen: Mapping[str, str | Sequence[str]], only: str | None = None
     ) -> "Quantities":
-        """Add the quantities of the table, columns in the order of the robot's joints.
+        """Add the quantities of the table, with columns in joint order; return self.
 
-        `chosen` has the names of columns by quantity. With `only`, no other quantity is guessed,
-        and columns whose names contain no quantity may be used.
+        `chosen` maps quantities to column names. With `only`, no other quantity is guessed, and
+        columns whose names contain no quantity may be used for it.
         """
         for quantity, names in chosen.items():
             if quantity not in WORDS:
@@ -197,7 +197,7 @@ class Quantities:
         return self
 
     def choose(self, quantity: str, chosen: str | Sequence[str]) -> None:
-        """Add `quantity` from columns `chosen`: a name, a list of names or a pattern."""
+        """Add `quantity` from the columns `chosen`: a name, a list of names or a pattern."""
         table, n = self.table, 1 if quantity == "t" else len(self.joints)
         if isinstance(chosen, str) and "{}" in chosen:
             by_name = [chosen.replace("{}", joint) for joint in self.joints]
@@ -221,7 +221,7 @@ class Quantities:
         self._add(quantity, array[:, 0] if quantity == "t" else array, names)
 
     def guess(self, quantity: str, columns: Mapping[str, str | int | None]) -> None:
-        """Add `quantity` from `columns`, a mapping from column names to the joints in them."""
+        """Add `quantity` from `columns`, a mapping from column names to joints."""
         table = self.table
         wide = [name for name in columns if table.arrays[name].ndim == 2]
         wide = [quantity] if quantity in wide else wide
@@ -245,7 +245,7 @@ class Quantities:
             self.notes.append(f"{NAMES[quantity]} {verb} {listing(shown)}")
 
     def join_stamps(self, names: Sequence[str]) -> None:
-        """Add the time if stamps are split into two columns, whole seconds and nanoseconds."""
+        """Add the time if stamps are split into two columns: seconds and nanoseconds."""
         ends = {words_of(name)[-1]: name for name in names if words_of(name)}
         seconds = ends.get("sec", ends.get("secs"))
         rest = ends.get("nanosec", ends.get("nsec", ends.get("nsecs")))
@@ -258,7 +258,7 @@ class Quantities:
             self.notes.append(f"time is {seconds} and {rest}")
 
     def _add(self, quantity: str, array: NDArray[Any], names: Sequence[str]) -> None:
-        """Add a quantity with the units in its columns' names; report repeated column names."""
+        """Add a quantity, with units from its column names; report repeated column names."""
         table = self.table
         self.arrays[quantity] = array
         units = [table.units.get(name) or unit_of(name, quantity, self.joints) for name in names]
@@ -279,7 +279,7 @@ class Quantities:
                 )
 
     def _in_order(self, quantity: str, of: Mapping[str, str | int | None]) -> list[str]:
-        """The columns of a quantity in the order of the joints; `of` has each column's joint."""
+        """Return a quantity's columns in joint order; `of` maps column names to joints."""
         exact = [f"{quantity}.{joint}" for joint in self.joints]
         if all(name in of for name in exact):
             return exact
@@ -312,7 +312,7 @@ class Quantities:
         )
 
     def _of_joints(self, name: str) -> NDArray[Any]:
-        """An array of the table with one column for each joint of the robot."""
+        """Return the table's array `name` with one column per joint, in the robot's joint order."""
         table, joints, n = self.table, self.joints, len(self.joints)
         array = table.arrays[name]
         label = f"{self.where}, {name}" if name else self.where

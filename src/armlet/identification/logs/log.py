@@ -1,4 +1,4 @@
-"""`Log`: the measured motion and torques of an arm."""
+"""`Log`: measured positions and torques of an arm."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from armlet.identification.logs.units import (
 Array = NDArray[np.float64]
 MEASURED = ("q", "tau", "qd", "qdd")
 Reader = Callable[[], "Log"]
-"""A function that reads a log when it is needed, such as partial(Log.read, path, robot)."""
+"""A function that reads and returns a log on demand, such as partial(Log.read, path, robot)."""
 
 
 class Load(NamedTuple):
-    """A known payload, as `robot.with_payload` takes it."""
+    """A known payload: the arguments of `robot.with_payload`."""
 
     mass: float
     com: ArrayLike
@@ -55,13 +55,13 @@ class Log:
     qd, qdd : arrays of shape (k, n), optional
         Velocities and accelerations, if they were measured.
     joints : tuple of str
-        The names of the joints, one per column; empty if columns are in the robot's order.
+        The joint names, one per column; empty if columns are in the robot's joint order.
     name : str
         The name of the log in messages and reports.
     notes : tuple of str
-        Guesses and conversions, in sentences.
+        Remarks on guesses and conversions.
     payload : Load, optional
-        The known payload that the arm carried, which is not to be identified.
+        The known payload that the arm carried, which is not identified.
     """
 
     t: Array
@@ -97,40 +97,39 @@ class Log:
         topic: str | None = None,
         name: str | None = None,
     ) -> Log:
-        """Read a log of a robot from a file, several files, arrays or a simulated motion.
+        """Read a log of a robot from one or more files, arrays or a simulated trajectory.
 
         Parameters
         ----------
         source : path, mapping or Trajectory
-            A file (.csv, .tsv, .txt, .parquet, .npz, .npy, .mat; .mcap, .db3 or a folder of
-            ROS 2, with the extra `ros`), a mapping from "t", "q", "qd", "qdd", "tau" or "current"
-            to files or arrays, or a `Trajectory`.
+            A file (.csv, .tsv, .txt, .parquet, .npz, .npy, .mat; or, with the extra `ros`, .mcap,
+            .db3 or a ROS 2 bag folder), a mapping from "t", "q", "qd", "qdd", "tau" or "current" to
+            files or arrays, or a `Trajectory`.
         robot : Robot
-            The robot that was measured; the log has one column for each joint, in their order.
+            The measured robot; the log has one column per joint, in the robot's joint order.
         columns : mapping, optional
-            Names of columns by quantity, where they cannot be guessed: a list in the order of the
-            joints, the name of an array, or a pattern such as "pos_{}", filled with the names of
-            the joints or with 1, 2, ….
+            Column names by quantity, if they cannot be guessed: a list in joint order, the name of
+            an array, or a pattern such as "pos_{}", filled with joint names or with 1, 2, ….
         rate : float, optional
-            Samples per second, for a log without time stamps; if passed, time stamps are ignored.
+            Samples per second; required without time stamps, and overrides any time stamps.
         units : mapping of str to str, optional
-            Units by quantity, other than s, rad, m, Nm, N and A: "ms", "us", "ns"; "deg", "rev",
-            "mm"; "deg/s", "rpm"; "mNm"; "mA". A unit applies to all joints (or motors) that can
-            have it, and overrides units in column names. By default velocities follow positions.
+            Units by quantity, if not s, rad, m, Nm, N or A: "ms", "us", "ns"; "deg", "rev", "mm";
+            "deg/s", "rpm"; "mNm"; "mA". A unit applies to all joints (or motors) that can have the
+            unit, and overrides units in column names. By default velocities follow positions.
         ratios : optional
-            Gear ratios, motor over joint, if the log is of the motors: a number, one per joint, or
-            a mapping by joint name; negative where a motor turns the other way. If motors move
-            several joints, the matrix N (n, n) of p = N q, with motor and joint positions p and q.
+            Gear ratios, motor over joint, if motors were measured: a number, one number per joint,
+            or a mapping by joint name; negative if a motor rotates in the opposite direction. For
+            coupled joints, the matrix N (n, n) of p = N q, with motor positions p.
         torque_ratios : (n, n) array_like, optional
-            The matrix T of tau = T c, with joint and motor torques tau and c; by default Nᵀ.
+            The matrix T of tau = T c, with motor torques c; by default Nᵀ.
         gains : optional
-            Torque per current, Nm/A, of motors with `ratios` or `torque_ratios`, else of joints.
+            Torque per current, Nm/A: per motor with `ratios` or `torque_ratios`, else per joint.
         offsets : optional
-            Added to the positions of the joints, rad or m.
+            Offsets that are added to the joint positions, rad or m.
         topic : str, optional
-            The topic in a bag; by default that of joint states with the most messages.
+            The topic in a bag; by default the joint-state topic with the most messages.
         name : str, optional
-            The name of the log; by default that of its file.
+            The name of the log; by default the name of its file.
 
         Returns
         -------
@@ -165,7 +164,7 @@ class Log:
             for quantity in NAMES
             if quantity in read.arrays and quantity != "t"
         }
-        with np.errstate(over="ignore", invalid="ignore"):  # numbers may be of any size
+        with np.errstate(over="ignore", invalid="ignore"):  # a log may have huge numbers
             measured = in_si(arrays, units, read.units, robot.coordinates, where, of_motors, notes)
             rotary = [of_motors or joint.letter == "R" for joint in robot.coordinates]
             measured["q"], jumps = unwrap(measured["q"], rotary)
@@ -200,7 +199,7 @@ class Log:
         return len(self.t)
 
     def __getitem__(self, rows: slice) -> Log:
-        """The log of the rows in a slice."""
+        """Return the log with the rows of a slice, such as log[10:20]."""
         if not isinstance(rows, slice):
             raise TypeError(f"a log is cut by a slice, such as log[10:20], not by {rows!r}")
         arrays = {name: getattr(self, name) for name in ("t", *MEASURED)}
@@ -214,16 +213,16 @@ class Log:
         inertia: ArrayLike | None = None,
         frame: str | None = None,
     ) -> Log:
-        """The log with the known payload that the arm carried, as in `robot.with_payload`."""
+        """Return the log with the known payload that the arm carried; see `robot.with_payload`."""
         return replace(self, payload=Load(mass, com, inertia, frame))
 
     def between(self, start: float, end: float) -> Log:
-        """The log of the rows with `start` <= t < `end`, in s."""
+        """Return the log with the rows for which `start` <= t < `end`, in s."""
         first, last = np.searchsorted(self.t, (start, end))
         return self[int(first) : int(last)]
 
     def in_order_of(self, robot: Robot) -> Log:
-        """The log with its columns in the order of a robot's joints, by their names."""
+        """Return the log with columns in the robot's joint order, matched by joint name."""
         names = robot.joint_names
         if not self.joints and self.q.shape[1] != len(names):
             raise DataError(
@@ -241,7 +240,7 @@ class Log:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the joints, or joint1, joint2, … where they have none."""
+        """The joint names, or joint1, joint2, … for a log without joint names."""
         n = np.shape(self.q)[-1] if np.ndim(self.q) == 2 else 0
         return self.joints or tuple(f"joint{k}" for k in range(1, n + 1))
 
@@ -263,7 +262,7 @@ class Log:
 
 
 def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int]:
-    """The column of each joint of a robot; without names, columns are in the robot's order."""
+    """Return the column index of each robot joint; without names, columns are in robot order."""
     names = robot.joint_names
     joints = joints or names
     if sorted(joints) != sorted(names):
@@ -276,7 +275,7 @@ def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int]:
 
 
 def each_log(logs: Any) -> Iterator[Log | Reader]:
-    """Yield every log, or the function that reads it; raise where anything else was passed."""
+    """Yield each log or log-reading function; raise for an entry of any other type."""
     is_one = isinstance(logs, Log | str | PathLike) or not isinstance(logs, Iterable)
     for log in [logs] if is_one else logs:
         if isinstance(log, str | PathLike):
@@ -291,7 +290,7 @@ def each_log(logs: Any) -> Iterator[Log | Reader]:
 
 
 def open_log(log: Log | Reader) -> Log:
-    """Return a log, or the log that a reader returns."""
+    """Return `log` itself, or the log that the function `log` reads."""
     read = log if isinstance(log, Log) else log()
     if not isinstance(read, Log):
         raise DataError(f"{quote(log)} returned {quote(read)}: expected a Log")
@@ -305,7 +304,7 @@ def _time(
     requested: str | None,
     where: str,
 ) -> Array:
-    """The times of all rows in s, from `rate` or from the time stamps."""
+    """Return the times of all rows in s, from `rate` or from the time stamps."""
     rows = len(measured["q"])
     stamps = read.arrays.get("t")
     if rate is not None:
@@ -331,7 +330,7 @@ def _time(
 def _without_repeats(
     t: Array, measured: dict[str, Array], notes: list[str]
 ) -> tuple[Array, dict[str, Array]]:
-    """Leave out rows that have the same time as the row before."""
+    """Return times and arrays without rows that have the same time as the row before."""
     repeated = np.flatnonzero(np.diff(t) == 0) + 1
     if not len(repeated) or not np.isfinite(t).all():
         return t, measured
@@ -366,7 +365,7 @@ def _check_times(t: Any, where: str) -> Array:
 
 
 def _check_rows(values: Any, name: str, where: str, rows: int, joints: Sequence[str]) -> Array:
-    """Return measured values as an array (k, n); raise unless all are finite."""
+    """Return measured values as an array (k, n); raise for a wrong shape or non-finite values."""
     array = np.asarray(values, dtype=float)
     if array.shape != (rows, len(joints)):
         raise DataError(

@@ -1,4 +1,4 @@
-"""Read logs from a file, several files, a ROS 2 bag, arrays or a simulated motion."""
+"""Read logs from one or more files, a ROS 2 bag, arrays or a simulated trajectory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BAGS = (".mcap", ".db3")
 def read_quantities(
     source: Source, joints: Sequence[str], columns: Columns, topic: str | None
 ) -> Quantities:
-    """Read the quantities of a log, columns in the order of the robot's joints."""
+    """Read the quantities of a log, with columns in the robot's joint order."""
     if isinstance(source, Trajectory):
         arrays = {name: getattr(source, name) for name in ("t", "q", "qd", "qdd", "tau")}
         table = Table(arrays, source.joints, units={"t": "s"})
@@ -62,7 +62,7 @@ def read_quantities(
 
 
 def label(source: Source) -> str:
-    """The name of a log in messages."""
+    """Return the name of a log in messages."""
     if isinstance(source, Trajectory):
         return "simulated motion"
     return "log" if isinstance(source, Mapping) else Path(source).name
@@ -71,7 +71,6 @@ def label(source: Source) -> str:
 def _read_one(
     quantity: str, entry: Any, joints: Sequence[str], columns: Columns, topic: str | None
 ) -> Quantities:
-    """Read one quantity from a file or an array."""
     where = f"the log's {quantity}"
     if isinstance(entry, str | PathLike):
         where, table = label(entry), read_table(expand_user(entry), topic)
@@ -99,7 +98,7 @@ def _read_one(
 
 
 def _array(values: Any, where: str) -> NDArray[Any]:
-    """Numbers, dates or durations as an array; masked numbers are nan."""
+    """Return numbers, dates or durations as an array; masked numbers become nan."""
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(float), np.nan)
     try:
@@ -112,7 +111,7 @@ def _array(values: Any, where: str) -> NDArray[Any]:
 
 
 def _name_columns(table: Table, where: str, n: int) -> Table:
-    """Split an array without names, by its width, into time, positions, velocities and torques."""
+    """Split an array without column names into t, q, qd and tau by its number of columns."""
     rows = np.atleast_2d(table.arrays[UNNAMED])
     orders = [("t", "q", "qd", "tau"), ("t", "q", "tau"), ("q", "qd", "tau"), ("q", "tau")]
     widths = {order: [1 if name == "t" else n for name in order] for order in orders}
@@ -130,7 +129,6 @@ def _name_columns(table: Table, where: str, n: int) -> Table:
 
 
 def _check_complete(quantities: Quantities, where: str, names: Sequence[str]) -> None:
-    """Raise where positions or torques are missing."""
     torques = "current" if "current" in quantities.arrays else "tau"
     for quantity in ("q", torques):
         if quantity not in quantities.arrays:
@@ -142,7 +140,7 @@ def _check_complete(quantities: Quantities, where: str, names: Sequence[str]) ->
 
 
 def read_table(path: Path, topic: str | None = None) -> Table:
-    """Read the table in a file or in a ROS 2 bag."""
+    """Read a table from a file or a ROS 2 bag."""
     ending = path.suffix.lower()
     if path.is_dir() or ending in BAGS:
         with tables.readable(path):
@@ -162,7 +160,7 @@ def read_table(path: Path, topic: str | None = None) -> Table:
 
 
 def _numeric(table: tables.Table) -> Table:
-    """Return the numeric arrays of a table, dates in ns, and strings that may name the joints."""
+    """Return a table of numeric arrays, dates in ns, and strings that may be joint names."""
     numbers: dict[str, NDArray[Any]] = {}
     units: dict[str, str] = {}
     labels: tuple[str, ...] = ()
@@ -183,7 +181,7 @@ def _numeric(table: tables.Table) -> Table:
 
 
 def read_bag(path: Path, topic: str | None = None) -> Table:
-    """Read positions, velocities and efforts of joints from the joint states in a ROS 2 bag."""
+    """Read joint positions, velocities and efforts from JointState messages in a ROS 2 bag."""
     highlevel, typesys = require("rosbags.highlevel"), require("rosbags.typesys")
     types = typesys.get_typestore(typesys.Stores.LATEST)
     with highlevel.AnyReader([path], default_typestore=types) as bag:

@@ -1,4 +1,4 @@
-"""Units of a log, its time stamps, and the transmission from motors to joints."""
+"""Unit conversion of logs, time stamps, and transmissions between motors and joints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = {
     "tau": "torques",
     "current": "currents",
 }
-"""The quantities of a log, and their names in messages."""
+"""The quantities of a log, mapped to their names in messages."""
 ANGLES = {"rad": 1.0, "deg": pi / 180, "rev": 2 * pi, "mrad": 1e-3}
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2}
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -35,7 +35,7 @@ OF_REVOLUTE: dict[str, dict[str, float]] = {
     "tau": {"Nm": 1.0, "mNm": 1e-3, "Ncm": 1e-2, "kNm": 1e3},
     "current": {"A": 1.0, "mA": 1e-3},
 }
-"""The units of each quantity of a revolute joint, as multiples of the SI unit."""
+"""For each quantity of a revolute joint: the possible units and their size in SI units."""
 OF_PRISMATIC: dict[str, dict[str, float]] = {
     "q": LENGTHS,
     "qd": {f"{unit}/s": x for unit, x in LENGTHS.items()},
@@ -44,19 +44,19 @@ OF_PRISMATIC: dict[str, dict[str, float]] = {
     "current": OF_REVOLUTE["current"],
 }
 PER_TIME = {"qd": "/s", "qdd": "/s²"}
-"""The suffixes that turn a unit of positions into units of velocities and accelerations."""
+"""The suffixes that convert position units to velocity and acceleration units."""
 SINCE_1970 = 1e8
-"""Stamps above this, in s, count from 1970 or from boot: the first one is subtracted from all."""
+"""Above this, in s, a first stamp (a date or time since boot) is subtracted from all stamps."""
 LATEST = 4.2e9
 """The largest plausible time stamp, in s since 1970: the year 2103."""
 SHORTEST, LONGEST = 1.5e-4, 60.0
-"""The range of plausible times between rows, in s, if the unit of time is guessed."""
+"""The range of plausible times between rows in s, for guessing the unit of time."""
 FASTEST = 60.0
-"""The largest plausible speed of a joint, in rad/s or m/s, if the unit of time is guessed."""
+"""The largest plausible joint speed in rad/s or m/s, for guessing the unit of time."""
 ALIKE = 3.0
-"""The largest plausible factor between the unit of time and its estimate by the velocities."""
+"""The largest accepted factor between a unit of time and an estimate from velocities."""
 Named = str | tuple[str | None, ...]
-"""The unit in the name of an array, or the unit (None if unknown) in the name of each column."""
+"""The unit in an array's name, or the unit in each column's name (None if unknown)."""
 
 
 def in_si(
@@ -68,7 +68,7 @@ def in_si(
     of_motors: bool,
     notes: list[str],
 ) -> dict[str, Array]:
-    """Convert `arrays` to SI units, column by column; positions must be before velocities."""
+    """Convert `arrays` to SI units, column by column; positions must precede velocities."""
     measured, positions = {}, [""] * len(joints)
     for quantity, array in arrays.items():
         of_joints = {"R": OF_REVOLUTE[quantity], "P": OF_PRISMATIC[quantity]}
@@ -112,11 +112,11 @@ def _column_units(
     tables: Sequence[Mapping[str, float]],
     positions: Sequence[str],
 ) -> list[str | None]:
-    """The unit of each column, None where it is unknown.
+    """Return the unit of each column, or None for an unknown unit.
 
-    A requested unit, or one in the name of an array, applies to all columns that can have it; a
-    unit in the name of a column applies to this column. Otherwise velocities and accelerations
-    follow the positions. `tables` has the possible units of each column.
+    A requested unit, or a unit in an array's name, applies to all columns for which it is possible
+    according to `tables`. A unit in a column's name applies to that column. Otherwise, units of
+    velocities and accelerations follow from units of positions.
     """
     sizes = OF_REVOLUTE[quantity] | OF_PRISMATIC[quantity]
     request, name = requested.get(quantity), named.get(quantity)
@@ -142,12 +142,12 @@ def _column_units(
 
 
 def times(stamps: NDArray[Any], unit: str, notes: list[str]) -> Array:
-    """Convert time stamps to s; large ones, such as dates, are counted from the first one."""
+    """Convert time stamps to s; large stamps, such as dates, count from the first stamp."""
     if unit not in TIMES:
         raise DataError(f"units= has {quote(unit)} for t: expected {', '.join(TIMES)}")
     if len(stamps) and abs(float(stamps[0])) * TIMES[unit] > SINCE_1970:
         notes.append("time counts from the first sample")
-        stamps = stamps - stamps[0]  # before rounding: stamps in ns need all their digits
+        stamps = stamps - stamps[0]  # as integers: floats would round stamps in ns
     return np.asarray(stamps, dtype=float) * TIMES[unit]
 
 
@@ -156,12 +156,12 @@ def unit_of_time(
 ) -> str:
     """Guess the unit of time stamps from their spacing, their size and the measured motion.
 
-    A unit is possible if rows are 0.15 ms to 60 s apart and the first stamp is before 2103. Between
-    several units, measured velocities or else the speed of the joints decide; otherwise raise.
-    Size alone is ambiguous: a date in ms is as large as a stamp in us some weeks after boot.
+    A unit is possible if rows are 0.15 ms to 60 s apart and the first stamp is before 2103. Among
+    several possible units, measured velocities decide, or else the speed of the joints; raise if
+    neither does. A date in ms, for example, is as large as a stamp in us some weeks after boot.
     """
     if len(stamps) < 2 or not np.isfinite(stamps).all():
-        return "s"  # an error elsewhere
+        return "s"  # `Log` raises an error
     first, step = float(stamps[0]), float(np.median(np.diff(np.asarray(stamps, dtype=float))))
     possible = [
         unit
@@ -190,7 +190,7 @@ def unit_of_time(
 
 
 def _size_by_velocity(stamps: NDArray[Any], q: Array, qd: Array | None) -> float | None:
-    """The unit of time, in s, for which measured velocities integrate to the positions."""
+    """Return the time unit in s for which velocities integrate to positions, or None."""
     if qd is None or len(q) < 3:
         return None
     between = np.diff(np.asarray(stamps - stamps[0], dtype=float))[:, None]
@@ -207,7 +207,7 @@ def _size_by_velocity(stamps: NDArray[Any], q: Array, qd: Array | None) -> float
 def per_joint(
     values: PerJoint | ArrayLike, joints: Sequence[str], subject: str, default: float
 ) -> Array:
-    """One number for each joint, from a number for all joints, a sequence, or a mapping by name."""
+    """Return one number per joint, from a single number, a sequence, or a mapping by joint name."""
     if isinstance(values, Mapping):
         unknown = [name for name in values if name not in joints]
         if unknown:
@@ -229,10 +229,10 @@ def transmission(
     ratios: PerJoint | ArrayLike | None,
     torque_ratios: ArrayLike | None,
 ) -> tuple[Array, Array] | None:
-    """The matrices N and T of a transmission, or None if the log is of the joints themselves.
+    """Return the matrices N and T of a transmission, or None if joints were measured.
 
-    Motor positions are p = N q, and joint torques tau = T c with motor torques c. As the power
-    c · ṗ = tau · q̇ is the same on both sides, T is N transposed unless `torque_ratios` is passed.
+    Motor positions are p = N q, and joint torques are tau = T c with motor torques c. Since the
+    power c · ṗ = tau · q̇ is equal on both sides, T is Nᵀ unless `torque_ratios` is passed.
     """
     if ratios is None and torque_ratios is None:
         return None

@@ -1,8 +1,8 @@
-"""Evaluation of programs on arrays: kernels for NumPy, one module for each other library.
+"""Evaluation of programs on arrays of libraries other than NumPy.
 
 The table `armlet.libraries.LIBRARIES` maps the package of an array's type to a module of this
-folder. Each module has a function `evaluate(computation, arrays, threads)`, which returns arrays of
-the same library.
+folder. The module's function `evaluate(computation, arrays, threads)` returns arrays of the same
+library.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -21,23 +21,23 @@ ON_A_GPU = "it is on a GPU, where armlet does not compute yet: copy it to the CP
 
 
 class Computation(Protocol):
-    """A computation to evaluate: a quantity of a robot, a user function or a kernel."""
+    """Interface of computations: a robot's quantity, a user function or a kernel."""
 
     @property
     def program(self) -> Program:
         """The program of the computation."""
 
     def kernel_for(self, dtype: str) -> Any:
-        """The kernel of the computation in float64 or float32."""
+        """Return the computation's kernel for float64 or float32."""
 
     def record(self, arrays: Sequence[Any]) -> Any:
-        """The results for traced arrays, recorded in their graph."""
+        """Record the computation in the graph of traced arrays, and return the results."""
 
 
 def library_of(arrays: Iterable[Any], out: Any = None) -> ModuleType | None:
-    """The module for the library of the arrays, or of their entries; None for NumPy and numbers.
+    """Return the module that evaluates programs on the arrays; None for NumPy and numbers.
 
-    Raises DataError if `out` is given with arrays of another library than NumPy.
+    Lists count by their entries. Raises DataError if `out` is passed with non-NumPy arrays.
     """
     for x in arrays:
         if type(x) is np.ndarray and x.dtype != object:
@@ -52,7 +52,7 @@ def library_of(arrays: Iterable[Any], out: Any = None) -> ModuleType | None:
 
 
 def unnested(arrays: Iterable[Any]) -> Iterator[Any]:
-    """The arrays, with nested lists and tuples replaced by their entries."""
+    """Yield the arrays, with nested lists, tuples and object arrays replaced by their entries."""
     for x in arrays:
         if is_nested(x):
             yield from unnested(x)
@@ -67,9 +67,9 @@ def broadcast_mapped(
     size: int,
     broadcast: Callable[[Any, Shape], Any],
 ) -> list[Any]:
-    """Broadcast arrays to the same leading axes, the first of which is the mapped axis.
+    """Broadcast arrays to the same leading axes, with the axis mapped by `vmap` as first axis.
 
-    Mapped arrays already begin with this axis. Other inputs shared by all states stay as they are.
+    Mapped arrays already begin with this axis. Other inputs that all states share do not change.
     """
     shapes = [tuple(x.shape)[first:] for x, first in zip(arrays, mapped, strict=True)]
     leading, own = leading_axes(inputs, shapes)
@@ -85,5 +85,5 @@ def broadcast_mapped(
 
 
 def extra_axes(shape: Shape, derivative: Shape) -> tuple[int, ...]:
-    """The leading axes of a derivative to sum over, if its input is shared by all states."""
+    """Return the leading axes that a derivative has beyond its input's shape, to be summed."""
     return tuple(range(len(derivative) - len(shape)))

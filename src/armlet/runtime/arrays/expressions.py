@@ -1,4 +1,4 @@
-"""Evaluation on SymPy, mpmath and CasADi scalars, one operation after the other."""
+"""Evaluation of programs on SymPy, mpmath and CasADi scalars, operation by operation."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from armlet.runtime.arrays import Computation
 
 
 def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
-    """Evaluate a program on the scalars of a library, and return expressions of this library."""
+    """Evaluate a computation on scalars of a library; return scalars of the same library."""
     program = computation.program
     program.check_number(arrays)
     library = next(filter(None, (package_of(array, LIBRARIES) for array in arrays)))

@@ -1,8 +1,8 @@
-"""Kernels on JAX arrays: `jit`, `vmap`, and derivatives in both modes, of any order.
+"""Kernels on JAX arrays, with `jit`, `vmap` and forward and reverse derivatives of any order.
 
-A kernel is a JAX primitive, which XLA calls as machine code. Its derivative along tangents is a
-second primitive, the kernel of `Program.jvp`, which is linear in the tangents. The transpose of the
-second primitive is the kernel of `Program.vjp`.
+A JAX primitive evaluates kernels; XLA calls their machine code. The derivative along tangents is
+the same primitive with the kernel of `Program.jvp`, which is linear in the tangents. The transpose
+of this derivative is the primitive with the kernel of `Program.vjp`.
 """
 
 import ctypes
@@ -33,11 +33,11 @@ from armlet.runtime.engine import Code, compile_ir
 from armlet.runtime.kernel import DTYPES, Kernel
 
 REGISTERED: dict[str, Code] = {}
-"""The machine code registered with XLA, which may call it as long as the process lives."""
+"""Registered name -> machine code, which XLA may call until the process ends."""
 
 
 def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
-    """The results of a computation as JAX arrays.
+    """Evaluate a computation on JAX arrays; return the results as JAX arrays.
 
     A kernel converts arrays to its dtype; for other computations, the arrays decide the dtype.
     """
@@ -60,7 +60,7 @@ def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> A
 
 
 def _dtype(arrays: Sequence[Any]) -> str:
-    """The dtype that JAX would compute with; integers count as its default dtype."""
+    """Return JAX's common dtype of the arrays; integers count as JAX's default float dtype."""
     common = jnp.result_type(float, *(x for x in unnested(arrays) if isinstance(x, jax.Array)))
     if common.name not in DTYPES:
         raise DataError(f"the arrays are of {common.name}: expected {' or '.join(DTYPES)}")
@@ -78,7 +78,7 @@ def _array(name: str, x: Any, kernel: Any) -> Any:
 
 
 def _varying(arrays: Sequence[Any]) -> Sequence[Any]:
-    """Cast arrays to the same device axes: all axes along which any of the arrays varies."""
+    """Cast all arrays to vary along every device axis along which any of the arrays varies."""
     own = [_device_axes(x.aval) for x in arrays]
     every = frozenset().union(*own)
     return [
@@ -88,23 +88,23 @@ def _varying(arrays: Sequence[Any]) -> Sequence[Any]:
 
 
 def _device_axes(aval: Any) -> frozenset[Any]:
-    """The device axes along which an array varies; none outside of `jax.shard_map`."""
+    """Return the device axes along which an array varies; empty outside `jax.shard_map`."""
     newer = getattr(aval, "manual_axis_type", aval)
     axes: frozenset[Any] = getattr(newer, "varying", getattr(aval, "vma", frozenset()))
     return axes
 
 
 kernel_p = Primitive("armlet_kernel")
-"""The primitive that evaluates a kernel on the kernel's arguments.
+"""The JAX primitive that evaluates a kernel.
 
-If the kernel is linear in its last arguments, `transpose` is the kernel of the transposed map: it
-takes the other arguments, and then the cotangents of the results.
+If the kernel is linear in its last arguments, `transpose` is the kernel of the transposed map. The
+arguments of `transpose` are the other arguments, followed by the cotangents of the results.
 """
 kernel_p.multiple_results = True
 
 
 def _shapes(kernel: Any, shapes: Sequence[Shape]) -> tuple[list[Shape], frozenset[str]]:
-    """The shapes of the results, and the inputs that have one value for all states."""
+    """Return the shapes of the results, and the names of inputs with one value for all states."""
     inputs = kernel.program.inputs.values()
     leading, own = leading_axes(inputs, shapes)
     return [(*leading, *y.shape) for y in kernel.program.outputs], given_once(inputs, own)
@@ -112,7 +112,7 @@ def _shapes(kernel: Any, shapes: Sequence[Shape]) -> tuple[list[Shape], frozense
 
 @kernel_p.def_impl
 def _evaluate_concrete(*arrays: Any, kernel: Any, transpose: Any) -> list[Any]:
-    """Evaluate the kernel on concrete arrays, read in place."""
+    """Evaluate the kernel on concrete (not traced) arrays, read in place."""
     for name, x in zip(kernel.program.inputs, arrays, strict=True):
         devices = x.devices() if isinstance(x, jax.Array) else ()
         if any(device.platform != "cpu" for device in devices):
@@ -151,7 +151,7 @@ def _jvp(
 
 
 def _transpose(cotangents: Sequence[Any], *args: Any, kernel: Any, transpose: Any) -> list[Any]:
-    """The cotangents of the arguments in which the primitive is linear; None for others."""
+    """Return the cotangents of the linear arguments, and None for the other arguments."""
     if transpose is None:
         raise DataError(f"{kernel.program.name} is not linear: expected a function that is")
     count = len(transpose.program.outputs)
@@ -167,7 +167,7 @@ def _transpose(cotangents: Sequence[Any], *args: Any, kernel: Any, transpose: An
 def _batch(
     args: Sequence[Any], axes: Sequence[int | None], *, kernel: Any, transpose: Any
 ) -> tuple[list[Any], list[int]]:
-    """Evaluate the kernel on arrays with a mapped axis, which becomes the first axis."""
+    """Evaluate the kernel under `vmap`, with the mapped axis moved to the front."""
     is_mapped = [axis is not None for axis in axes]
     first = [
         x if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in zip(args, axes, strict=True)
@@ -180,7 +180,6 @@ def _batch(
 
 
 def _lower(context: Any, *args: Any, kernel: Any, transpose: Any) -> Any:
-    """Lower the primitive to a call of the kernel's machine code by XLA."""
     shapes, once = _shapes(kernel, [x.shape for x in context.avals_in])
     leading = shapes[0][: len(shapes[0]) - kernel.program.outputs[0].ndim]
     name = _register(kernel, once, int(np.prod(leading)) >= kernel.target.lanes)
@@ -188,7 +187,7 @@ def _lower(context: Any, *args: Any, kernel: Any, transpose: Any) -> Any:
 
 
 def _register(kernel: Any, once: frozenset[str], at_once: bool) -> str:
-    """Register a kernel with XLA under a digest of its code, which is the same in every process."""
+    """Register a kernel with XLA; return its name, a digest of its code."""
     text, callees = xla_entry(lower(kernel.program, once), kernel.target, at_once)
     name = f"armlet_{hashlib.sha256(''.join([text, *callees]).encode()).hexdigest()[:32]}"
     if name not in REGISTERED:

@@ -1,4 +1,4 @@
-"""Kernels on PyTorch tensors, with derivatives in both modes, of any order, and `vmap`."""
+"""Kernels on PyTorch tensors, with `vmap` and forward and reverse derivatives of any order."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -21,14 +21,14 @@ from armlet.runtime.arrays import (
 from armlet.runtime.kernel import Kernel
 
 transforms_are_active = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
-"""PyTorch's own test of whether a transform of torch.func, such as vmap or jvp, is active."""
+"""PyTorch's test whether a transform of torch.func, such as vmap or jvp, is active."""
 RECORDING = (torch._C._TorchDispatchModeKey.PROXY, torch._C._TorchDispatchModeKey.FAKE)
-"""The modes in which PyTorch records operations."""
+"""The dispatch modes in which PyTorch records operations."""
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 
 def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
-    """The results of a computation as tensors that carry derivatives.
+    """Evaluate a computation on tensors; return tensors that carry derivatives.
 
     A kernel converts tensors to its dtype; for other computations, the tensors decide the dtype.
     """
@@ -38,7 +38,7 @@ def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> A
 
 
 def _dtype(arrays: Sequence[Any]) -> str:
-    """The dtype that PyTorch would compute with; integers count as its default dtype."""
+    """Return the common dtype of the floating-point tensors, else PyTorch's default dtype."""
     tensors = (x for x in unnested(arrays) if isinstance(x, torch.Tensor))
     dtypes = [x.dtype for x in tensors if x.is_floating_point()] or [torch.get_default_dtype()]
     name = str(reduce(torch.promote_types, dtypes)).removeprefix("torch.")
@@ -57,7 +57,7 @@ def _run(kernel: Kernel, arrays: Sequence[Any], threads: int) -> Any:
 
 
 def _is_tracked(tensors: Sequence[torch.Tensor]) -> bool:
-    """Whether autograd must record the operation, which takes time."""
+    """Whether autograd has to record the operation; skipping autograd saves time."""
     needed = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
     return needed or forward_ad._current_level >= 0 or transforms_are_active()
 
@@ -68,7 +68,7 @@ def _tensor(name: str, x: Any, kernel: Kernel) -> torch.Tensor:
         if not is_nested(x) or package_of(x, ("torch",)) is None:
             return torch.from_numpy(np.array(kernel.array(name, x)))
         try:
-            return torch.stack([_tensor(name, y, kernel) for y in x])  # with their derivatives
+            return torch.stack([_tensor(name, y, kernel) for y in x])  # keeps derivatives
         except RuntimeError as error:
             raise DataError(f"{name} is not an array of numbers: {error}") from None
     if x.dtype == dtype and x.is_cpu and x.layout == torch.strided:
@@ -84,7 +84,7 @@ def _tensor(name: str, x: Any, kernel: Kernel) -> torch.Tensor:
 
 
 def _check_unrecorded(name: str) -> None:
-    """Raise if PyTorch records operations: it would record the results as constants."""
+    """Raise DataError if PyTorch records operations: the results would become constants."""
     if torch.jit.is_tracing() or any(torch._C._get_dispatch_mode(mode) for mode in RECORDING):
         raise DataError(
             f"{name} is called while PyTorch records operations (torch.func.linearize, make_fx, "
@@ -94,7 +94,6 @@ def _check_unrecorded(name: str) -> None:
 
 
 def _memory(x: torch.Tensor) -> np.ndarray[Any, Any]:
-    """A tensor as a NumPy array that shares its memory."""
     try:
         return x.detach().numpy()
     except RuntimeError as error:
@@ -105,7 +104,7 @@ def _memory(x: torch.Tensor) -> np.ndarray[Any, Any]:
 
 
 class KernelFunction(torch.autograd.Function):
-    """A kernel as an operation of autograd: its arguments are the kernel, threads and tensors."""
+    """Autograd operation that evaluates a kernel; arguments: kernel, threads and tensors."""
 
     @staticmethod
     def forward(kernel: Kernel, threads: int, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -123,7 +122,7 @@ class KernelFunction(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *cotangents: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        """Return the cotangents of the tensors, computed from those of the results."""
+        """Return the cotangents of the tensors, from the cotangents of the results."""
         tensors = ctx.saved_tensors
         derivatives = _run(ctx.kernel.vjp, (*tensors, *cotangents), ctx.threads)
         summed = (
@@ -134,7 +133,7 @@ class KernelFunction(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: torch.Tensor | None) -> tuple[torch.Tensor, ...]:
-        """Return the tangents of the results, computed from those of the tensors."""
+        """Return the tangents of the results, from the tangents of the tensors."""
         tensors = ctx.saved_tensors
         full = (
             torch.zeros_like(x) if tangent is None else tangent
@@ -151,7 +150,7 @@ class KernelFunction(torch.autograd.Function):
         threads: int,
         *tensors: torch.Tensor,
     ) -> tuple[Any, Any]:
-        """Evaluate the kernel on tensors with a mapped axis, which becomes the first axis."""
+        """Evaluate the kernel under `vmap`, with the mapped axis moved to the front."""
         inputs, places = kernel.program.inputs.values(), axes[2:]
         first = [x if k is None else x.movedim(k, 0) for x, k in zip(tensors, places, strict=True)]
         mapped = [k is not None for k in places]

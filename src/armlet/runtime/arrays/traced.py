@@ -1,4 +1,4 @@
-"""Evaluation on traced arrays: computations are recorded in the graph of the arrays."""
+"""Evaluation on traced arrays: record computations in the graph of the arrays."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,12 +15,12 @@ from armlet.runtime.arrays import Computation
 
 
 def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
-    """Record a computation on traced arrays in their graph, and return its results."""
+    """Record a computation in the graph of its traced arrays, and return the results."""
     return computation.record(arrays)
 
 
 def record_program(program: Program, arrays: Sequence[Any]) -> Array | tuple[Array, ...]:
-    """Record a program on traced arrays in their graph, and return its results."""
+    """Record a program in the graph of its traced arrays, and return the results."""
     args = [np.asarray(x, dtype=object) for x in arrays]
     shapes, expected = [x.shape for x in args], [x.shape for x in program.inputs.values()]
     if shapes != expected:
