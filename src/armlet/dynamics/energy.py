@@ -138,7 +138,7 @@ def energies_of(
 
 
 def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], list[Scalar]]:
-    """Return g in each frame, and g · (o - o₀) from the base's origin o₀ to the frame's origin o."""
+    """Return g in each frame, and g · (o - o₀) from the base's origin o₀ to the frame origin o."""
     origin = robot.frames[robot.base_link].pose.r
     g: list[Vector] = [ZERO] * robot.n + [robot.g]
     height: list[Scalar] = [0] * robot.n + [-robot.g @ origin]
