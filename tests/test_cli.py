@@ -216,3 +216,9 @@ def test_a_path_is_checked_before_the_work(command, line, monkeypatch):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_an_example(command):
     assert f"Example: armlet {command}" in run(command, "--help").stdout
+
+
+def test_the_page_lists_all_commands():
+    page = Path(__file__).parents[1] / "docs" / "commands.md"
+    listed = re.findall(r"^\| `armlet (\w+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(listed) == set(COMMANDS)

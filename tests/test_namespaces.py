@@ -14,6 +14,7 @@ from support.robots import deviation
 import armlet
 from armlet.errors import CompileError, DataError
 from armlet.graph import trace_function
+from armlet.graph.evaluate import NAMESPACES
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
 
@@ -329,7 +330,7 @@ def test_a_program_is_a_casadi_function_with_names(casadi, robot):
     assert (D.shape, G.shape) == ((6, 6), (6, 1))
 
 
-@pytest.mark.parametrize("library", ["numpy", "jax", "torch", "casadi", "sympy", "mpmath"])
+@pytest.mark.parametrize("library", NAMESPACES)
 def test_a_library_is_given_by_name_or_as_a_module(arms, library):
     module = pytest.importorskip(library, reason=f"{library} is not installed")
     program = armlet.trace(arms["planar2r"], "gravity_torque")
@@ -344,7 +345,7 @@ def test_a_library_is_given_by_name_or_as_a_module(arms, library):
 def test_a_library_that_is_none_is_named():
     program = armlet.trace(armlet.load("planar2r"), "gravity_torque")
     for library, said in (("tensorflow", "'tensorflow'"), (pytest, "<module 'pytest"), (3, "3")):
-        expected = f"library is {said}.*: expected one of numpy, jax, torch, casadi, sympy, mpmath"
+        expected = f"library is {said}.*: expected one of {', '.join(NAMESPACES)}"
         with pytest.raises(DataError, match=expected):
             program.function(library)
 

@@ -9,6 +9,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ import armlet
 from armlet import INTEGRATORS, Friction, MotionError, Stops, Trajectory
 from armlet.errors import DataError, DataWarning
 from armlet.simulation.integrators import runge_kutta
+from armlet.simulation.simulate import ADAPTIVE
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +91,15 @@ def test_errors_fall_with_the_order_of_the_method(arm, method):
         errors.append(np.abs(found.q[-1] - expected).max())
     slope = np.polyfit(np.log(counts), np.log(errors), 1)[0]
     assert -slope == pytest.approx(INTEGRATORS[method].order, abs=0.1)
+
+
+def test_the_page_lists_all_integrators():
+    page = Path(__file__).parents[1] / "docs" / "simulation.md"
+    rows = re.findall(
+        r"^\| (`.+?) \| (?:fixed|chosen|the same)", page.read_text("utf-8"), re.MULTILINE
+    )
+    listed = re.findall(r"`(\w+)`", " ".join(rows))
+    assert set(listed) == {*INTEGRATORS, *ADAPTIVE}
 
 
 def test_an_integrator_is_one_entry(arm, monkeypatch):

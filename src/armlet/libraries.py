@@ -1,6 +1,7 @@
 """Table of the array and scalar libraries that armlet computes with.
 
-To support another library, add a line to `LIBRARIES`; `Library` describes the columns.
+To support another library, add a line to `LIBRARIES`, and a module of `armlet.runtime.arrays` with
+a function `evaluate` unless one of the present modules fits; CONTRIBUTING.md has the details.
 """
 
 import importlib

@@ -131,6 +131,10 @@ class Case:
     def adaptive(self):
         return self.method not in armlet.INTEGRATORS and not self.runs
 
+    @property
+    def has_memory(self):
+        return self.method in armlet.INTEGRATORS and armlet.INTEGRATORS[self.method].memory > 0
+
     def rows(self, shape):
         """A random array: one value, or values for every step, every roll-out, or both."""
         axes = [(), (self.steps,)]
@@ -165,7 +169,7 @@ class Case:
 
     def python(self):
         """A torque function that overwrites its inputs and reuses its output array."""
-        if self.runs or self.method == "adams_bashforth4":
+        if self.runs or self.has_memory:
             return self.array()
         kept = np.zeros(self.robot.nv)
 
@@ -238,7 +242,7 @@ class Case:
             text = self.sum_of("q * qd + t * q")
             self.price = self.function("price", inputs, text, self.shapes)
             options["reduce"] = self.price
-        if rng.random() < 0.5 and self.method != "adams_bashforth4" and self.stops is None:
+        if rng.random() < 0.5 and not self.has_memory and self.stops is None:
             derivative = self.tangents()
             if derivative and rng.random() < 0.5:
                 options["tangents"] = {name: x[2] for name, x in derivative.items()}

@@ -36,7 +36,8 @@ class Integrator:
     implicit: bool = False
     """Whether steps of any length are stable with friction and stops."""
     memory: int = 0
-    """The number of vectors in the memory, which `step` takes after u and returns after qd."""
+    """The number of vectors in the memory, which `step` takes after u and returns after qd. These
+    are velocity and acceleration at the starts of past steps, the last step first."""
     stage: Callable[..., tuple[Array, ...]] | None = None
     """One stage of the step, called once per row of `rows`, with STAGE_MEMORY vectors of memory
     and the row as arguments after u; returns the new q, qd and memory."""
