@@ -103,7 +103,7 @@ def test_the_page_lists_all_integrators():
 
 
 def test_an_integrator_is_one_entry(arm, monkeypatch):
-    ralston = runge_kutta("", order=2, stability=2, nodes=(0, 2 / 3), weights=(1, 3))
+    ralston = runge_kutta("", order=2, stability=2, decay=2, nodes=(0, 2 / 3), weights=(1, 3))
     monkeypatch.setitem(INTEGRATORS, "ralston", ralston)
     test_errors_fall_with_the_order_of_the_method(arm, "ralston")
 
@@ -289,6 +289,20 @@ def test_steps_within_the_stability_limit_follow_springs_of_any_damping(method):
     with pytest.warns(DataWarning, match="roll-outs diverge"), too_long:
         longer = ends(1.35 * limit, every)
     assert not longer.finite.all()
+
+
+@pytest.mark.parametrize("method", [name for name, x in INTEGRATORS.items() if not x.implicit])
+def test_steps_within_the_limit_of_decay_follow_viscous_friction(method):
+    plant = armlet.Plant(one_slide().with_drives(viscous=1))
+    limit, options = INTEGRATORS[method].decay, {"steps": 2000, "every": 2000, "method": method}
+
+    def end(dt):
+        return armlet.rollout(plant, [[0.0]], [[1.0]], dt=dt, **options).qd[-1, 0, 0]
+
+    assert abs(end(limit)) < 1.2
+    too_long = pytest.warns(DataWarning, match=f"of friction at joint .* by {method} are too long")
+    with too_long, pytest.warns(DataWarning, match="1 of 1 roll-outs diverge"):
+        end(1.1 * limit)
 
 
 def test_gains_of_roll_outs_are_looked_at_again_where_they_change(arm):

@@ -7,7 +7,8 @@ step length, t the time, and u the further inputs of the arm, such as torques.
 To obtain the number `stability`, let a step act on damped springs, q̈ = -ω² q - 2 ζ ω q̇, of all
 ζ ≥ 0. The step is a linear map of the state (and memory). With λ the largest absolute eigenvalue,
 find the h λ up to which the spectral radius of this map is at most 1 + 1e-4 for every ζ, and round
-it down. For an implicit integrator, let the spring and the damper act as drive torques.
+it down. The number `decay` is the same for a damper alone, q̈ = -λ q̇. For an implicit integrator,
+let the spring and the damper act as drive torques.
 """
 
 import warnings
@@ -30,7 +31,9 @@ class Integrator:
     about: str
     order: int
     stability: float
-    """The limit of h λ, with step length h in s and `Rate` λ in 1/s; see the module docstring."""
+    """The limit of h λ for springs and dampers, with step length h in s and `Rate` λ in 1/s."""
+    decay: float
+    """The limit of h λ for friction, which only damps."""
     step: Callable[..., tuple[Array, ...]]
     """Function of (arm, h, t, q, qd, u) and, if any, memory; returns the new q, qd and memory."""
     implicit: bool = False
@@ -57,7 +60,12 @@ def semi_implicit_euler(
 
 
 def runge_kutta(
-    about: str, order: int, stability: float, nodes: Sequence[float], weights: Sequence[float]
+    about: str,
+    order: int,
+    stability: float,
+    decay: float,
+    nodes: Sequence[float],
+    weights: Sequence[float],
 ) -> Integrator:
     """Build an explicit Runge-Kutta method whose stages depend only on the previous stage.
 
@@ -89,7 +97,7 @@ def runge_kutta(
             q, qd, memory = stage(arm, h, t, q, qd, u, memory, row)
         return q, qd
 
-    return Integrator(about, order, stability, step, stage=stage, rows=np.array(rows))
+    return Integrator(about, order, stability, decay, step, stage=stage, rows=np.array(rows))
 
 
 def first_stage_memory(q: Array, qd: Array) -> list[Array]:
@@ -98,7 +106,7 @@ def first_stage_memory(q: Array, qd: Array) -> list[Array]:
 
 
 def adams_bashforth(
-    about: str, stability: float, coefficients: Sequence[int], divisor: int
+    about: str, stability: float, decay: float, coefficients: Sequence[int], divisor: int
 ) -> Integrator:
     """Build an Adams-Bashforth method, which weights the derivatives at present and past steps.
 
@@ -117,7 +125,7 @@ def adams_bashforth(
         return new_q, new_qd, [x for pair in pairs for x in pair]
 
     order = len(coefficients)
-    return Integrator(about, order, stability, step, memory=2 * (order - 1))
+    return Integrator(about, order, stability, decay, step, memory=2 * (order - 1))
 
 
 ITERATIONS = 6
@@ -198,18 +206,21 @@ INTEGRATORS: dict[str, Integrator] = {
         "fast; energy stays bounded; errors fall with the step length",
         order=1,
         stability=0.8,
+        decay=2,
         step=semi_implicit_euler,
     ),
     "rk4": runge_kutta(
         "accurate; four accelerations a step",
         order=4,
         stability=2.6,
+        decay=2.7,
         nodes=(0, 1 / 2, 1 / 2, 1),
         weights=(1, 2, 2, 1),
     ),
     "adams_bashforth4": adams_bashforth(
         "accurate for smooth motions; one acceleration a step",
         stability=0.3,
+        decay=0.3,
         coefficients=(55, -59, 37, -9),
         divisor=24,
     ),
@@ -217,12 +228,14 @@ INTEGRATORS: dict[str, Integrator] = {
         "symplectic: energy stays bounded over any time; for long runs without friction",
         order=2,
         stability=0.8,
+        decay=2,
         step=variational_midpoint,
     ),
     "rosenbrock2": Integrator(
         "stable and accurate with friction and stops of any stiffness",
         order=2,
         stability=1,
+        decay=2,
         step=rosenbrock2,
         implicit=True,
     ),
@@ -244,7 +257,8 @@ def warn_if_unstable(rates: Sequence[Rate], method: str, dt: float, stacklevel: 
     """Warn if steps of length `dt` are unstable for the integrator `method`; return whether so."""
     integrator = INTEGRATORS[method]
     for rate in rates:
-        longest = integrator.stability / rate.value if rate.value else np.inf
+        limit = integrator.decay if rate.cause == "friction" else integrator.stability
+        longest = limit / rate.value if rate.value else np.inf
         is_implicit = integrator.implicit and rate.cause != "torques"
         if dt <= longest or is_implicit:
             continue
