@@ -277,7 +277,8 @@ def test_a_robot_beside_free_bodies_moves_as_in_mujoco(folder):
 def test_forces_on_a_body_that_is_left_out_do_not_count(folder):
     lid = f'<body><joint name="lid" stiffness="1 2" damping="1 2"/>{BOX}</body>'
     box = f'<body name="box" gravcomp="-1"><freejoint/>{BOX}{lid}</body>'
-    path = folder(model(ARM + box, '<actuator><position joint="lid"/></actuator>'))
+    damped = '<position joint="lid" damping="1 2"/>'
+    path = folder(model(ARM + box, f"<actuator>{damped}</actuator>"))
     with pytest.warns(ModelWarning, match="left out, since they are on free joints"):
         robot = armlet.load(path)
     assert robot.joint_names == ("turn",)

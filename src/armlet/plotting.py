@@ -1,7 +1,7 @@
 """Light and dark themes of all figures, and functions that save figures.
 
-Figures are drawn in the colours of the light theme. For the dark theme, `DARK` maps each colour to
-a dark one: pictures are recoloured in Python, pages in the browser.
+Figures are drawn in the colours of the light theme. `DARK` maps each of these to one of the dark
+theme. Pictures are recoloured in Python, and pages by a script in the browser.
 """
 
 import json
@@ -73,14 +73,14 @@ class Plottable:
 
 
 def graph_objects() -> Any:
-    """Import `plotly.graph_objects`, Plotly's module of curves, bars and surfaces."""
+    """Import and return `plotly.graph_objects`, Plotly's module of curves, bars and surfaces."""
     return require("plotly.graph_objects")
 
 
 def panels(
     rows: int = 1, columns: int = 1, *, height: int, title: str | None = None, **options: Any
 ) -> Any:
-    """Return an empty figure with rows and columns of panels; `make_subplots` takes `options`."""
+    """Return an empty figure with a grid of panels; `options` are passed to `make_subplots`."""
     figure = require("plotly.subplots").make_subplots(rows, columns, **options)
     figure.update_layout(template=template(), height=height, title_text=title)
     if title is None:

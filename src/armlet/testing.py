@@ -1,4 +1,4 @@
-"""Check formulations against the definition or laws of their quantity, and explain failures."""
+"""Check whether formulations compute correct results, and explain failures."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -39,10 +39,11 @@ DIGITS, DIGITAL = 50, "digits"
 def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int = 3) -> None:
     """Raise AssertionError if results of a formulation are wrong.
 
-    Results are compared with the definition or the laws of the quantity. The robots are random arms
-    of the declared joint types and topology, some with rotor inertia, a massless body, lumped
-    inertias or a wrench on the tool. The formulation computes with floats, traced scalars and, if
-    mpmath is installed, fifty digits. The message states the wrong entry and the usual cause.
+    Results must agree with the definition of the quantity or, if there is none, obey a law. The
+    robots are random and have the joint types and the topology that the formulation declares. Some
+    have rotor inertia, a massless body, minimal parameters or a wrench on the tool. Numbers are
+    floats, traced scalars and, if mpmath is installed, numbers with fifty digits. The error message
+    states the wrong entry and the usual cause.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ class Case(NamedTuple):
         return robot, state, entry.function(arm, *state)
 
     def limit(self, quantity: str, robot: RobotModel) -> float:
-        """Return the tolerance, times the condition number of an inertia matrix to be inverted."""
+        """Return the tolerance, times cond(inertia matrix) if the quantity inverts that matrix."""
         limit = 10.0 ** (10 - DIGITS) if self.way == DIGITAL else TOLERANCE
         if QUANTITIES[quantity].inverts != "inertia_matrix":
             return limit
@@ -237,7 +238,7 @@ def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vecto
 
 
 def _regressor(robot: RobotModel, state: Sequence[Any], Y: Matrix) -> tuple[Vector, Vector]:
-    """Return both sides of the law that Y times the minimal parameters is the torque."""
+    """Return both sides of the law: regressor times minimal parameters = torque without drives."""
     whole = definition.inverse_dynamics if len(state) > 1 else definition.gravity_torque
     tau = whole(robot.without_drives(), *state)
     return _flat(Y @ closed_form(robot).values), _flat(tau)
@@ -248,7 +249,7 @@ LAWS: dict[str, Callable[[RobotModel, Sequence[Any], Any], tuple[Vector, Vector]
     "regressor": _regressor,
     "gravity_regressor": _regressor,
 }
-"""For quantities without a definition: functions that return both sides of a law."""
+"""Quantity without a definition -> function that returns both sides of a law for its results."""
 
 
 def _flat(result: Any) -> Vector:
@@ -286,11 +287,11 @@ def random_robot(
     massless: bool = False,
     drives: bool = False,
 ) -> RobotModel:
-    """Return a robot with random bodies and axes, some of them perpendicular or parallel.
+    """Return a robot with random bodies and random axes; some axes are perpendicular or parallel.
 
-    The joint types repeat the letters `joints`. A tree has two bodies on the base and a branch.
-    With `massless`, the first body has no mass. With `drives`, joints have drives and springs, and
-    some bodies have gravity compensation.
+    Its joint types are the letters of `joints`, repeated. With `tree`, two bodies are on the base,
+    and one body has two children. With `massless`, the first body has no mass. With `drives`,
+    joints have drives and springs, and some bodies have gravity compensation.
     """
     rng = np.random.default_rng(seed)
     quarters = np.pi / 2 * np.arange(-1, 3)

@@ -33,7 +33,7 @@ def unwritable(path: Path, reason: object) -> ArmletError:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise if `path` cannot be written; call this before computing the content."""
+    """Raise if the file `path` cannot be written; call this before computing the content."""
     path = expand_user(path)
     folder = path.absolute().parent
     if "\0" in str(path):
@@ -47,7 +47,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Raise if `path` cannot be a writable folder; call this before computing its files."""
+    """Raise if files cannot be written into the folder `path`, which need not exist yet."""
     there = next(x for x in (path.absolute(), *path.absolute().parents) if os.path.lexists(x))
     if not there.is_dir():
         raise unwritable(path, f"{shown_path(there)} is no folder")

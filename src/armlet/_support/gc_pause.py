@@ -15,7 +15,7 @@ PAUSES: list[None] = []
 def without_collections(function: Callable[P, T]) -> Callable[P, T]:
     """Decorate a function: the garbage collector is off while the function runs.
 
-    The collector would visit each new node several times. Use the decorator for functions that
+    The collector would visit each new object several times. Use the decorator for functions that
     build one program and leave no reference cycles. A collector that was on before the call is on
     afterwards, even if another thread turned it off meanwhile.
     """

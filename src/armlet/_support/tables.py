@@ -1,7 +1,7 @@
 """Read tables from text, NumPy, Parquet and MATLAB files; write CSV, NPZ and Parquet files.
 
-Logs, trajectories and identification plans are stored by these functions. Files are written
-atomically. An exception on a damaged file becomes an error that names the file.
+These functions read logs, and read and write trajectories. Files are written atomically. An
+exception on a damaged file becomes an error that names the file.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Table:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """The metadata that `write_npz` or `write_parquet` stored with the arrays."""
     repeats: dict[str, str] = field(default_factory=dict)
-    """New name -> name in the file, for columns renamed because another column has their name."""
+    """New name -> name in the file, for each column that has the name of an earlier column."""
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     is_ended: bool = True
@@ -164,9 +164,10 @@ def _is_number(text: str) -> bool:
 def _table_of_cells(
     path: Path, names: list[str], rows: dict[int, list[str]], is_ended: bool
 ) -> Table:
-    """Return the table of a file with text or empty cells; `rows` maps line numbers to cells.
+    """Return the table in `rows`, a mapping from line numbers to cells, which may be empty or text.
 
-    A last line that is cut off is left out, with a warning.
+    Columns of text are left out, with a note; an error is raised for text among numbers. A last
+    line that is cut off is left out, with a warning.
     """
     width = len(names) or len(next(iter(rows.values())))
     last = max(rows)
@@ -204,7 +205,7 @@ def _table_of_cells(
 
 
 def _dates(cells: list[str]) -> NDArray[Any] | None:
-    """Return the cells as datetime64[ns], or None unless all cells are dates in one time zone."""
+    """Return the cells as datetime64[ns] if all are dates in the same time zone, else None."""
     zone = re.compile(r"(?:Z|[+-]\d\d:?\d\d)?$")
     without_zone = [zone.sub("", cell, count=1) for cell in cells]
     if len({cell[len(x) :] for cell, x in zip(cells, without_zone, strict=True)}) > 1:

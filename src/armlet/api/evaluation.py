@@ -1,4 +1,4 @@
-"""Evaluation of robot methods, by compiled kernels or by the library of the arrays."""
+"""Evaluate robot methods by compiled kernels, or by the array library of the arguments."""
 
 from __future__ import annotations
 
@@ -90,15 +90,15 @@ class RobotQuantity:
 
     @cached_property
     def traced_groups(self) -> dict[str, dict[str, Any]]:
-        """Group -> constants by name, for groups with a traced constant, such as a traced mass."""
+        """Group -> {name: constant}, for groups of constants of which at least one is traced."""
         named = {group: self.robot.constants(group) for group in GROUPS}
         return {group: x for group, x in named.items() if graph_of([[*x.values()]])}
 
     def record(self, arrays: Sequence[Any]) -> Any:
-        """Record the quantity on traced arrays in their graph; return its results.
+        """Record the quantity in the graph of the traced arrays; return its traced results.
 
-        Groups of constants with a traced entry become arguments of the program. The search for the
-        program uses the number 1 in place of these constants.
+        The groups of constants in `traced_groups` become arguments of the program. The search for
+        the program replaces all constants in these groups by 1.
         """
         groups = self.traced_groups
         names = [name for values in groups.values() for name in values]
@@ -127,11 +127,11 @@ def quantity_of(robot: RobotModel, name: str, options: Mapping[str, Any]) -> Rob
 def _replace_method(
     robot: RobotModel, method: Callable[..., Any], kernel: Kernel, options: Mapping[str, Any]
 ) -> None:
-    """Replace a method of this robot by the compiled entry of a kernel.
+    """Replace a method of this robot by a compiled function, which runs the kernel directly.
 
-    Later calls then run machine code directly. Further entries are added on the first call with
-    each frame, and with a wrench. The data of the robot do not change, and pickles and copies
-    leave the entries out. Methods that are overridden or mask singular postures stay in Python.
+    The first call with each frame, and the first call with a wrench, add a compiled function for
+    this case. The robot's data do not change, and pickles and copies leave these functions out.
+    Methods that a subclass overrides, or that return nan at singular postures, stay in Python.
     """
     name = method.__name__
     quantity = QUANTITIES[name]

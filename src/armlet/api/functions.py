@@ -45,9 +45,9 @@ def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., An
         The first robot determines the default shapes of the arguments q, qd, qdd and tau. With a
         robot, the argument t (time) is a scalar by default.
     **shapes : int, tuple of int or Input
-        The shape of each other argument for one state: `target=3`, `gains=(2, 6)`, `dt=()`. With
-        `armlet.Input(name, shape, "once")`, a call may pass one value for all states. Any other
-        argument without a shape is fixed at its default value.
+        The shapes of further arguments for one state: `target=3`, `gains=(2, 6)`, `dt=()`. With
+        `armlet.Input(name, shape, "once")`, a call may pass one value for all states. An argument
+        without a shape is fixed at its default value.
 
     Returns
     -------
@@ -113,7 +113,7 @@ class Function:
         return self._kernels[dtype]
 
     def record(self, arrays: Sequence[ArrayLike]) -> Array | tuple[Array, ...]:
-        """Record the program on traced arrays in their graph; return the results."""
+        """Record the program in the graph of the traced arrays; return its traced results."""
         return record_program(self.program, arrays)
 
     @cached_property
@@ -133,7 +133,7 @@ class Function:
         return results
 
     def _evaluate(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
-        """Evaluate calls that the compiled entry refuses: long batches, other libraries, errors."""
+        """Evaluate what compiled code refuses: long batches, other libraries, wrong arguments."""
         if named:
             arrays = in_order(self.program, arrays, named)
         if library := library_of(arrays, out):
@@ -141,7 +141,7 @@ class Function:
         return self.kernel.evaluate(*arrays, out=out, threads=threads)
 
     def count(self) -> Count:
-        """Count operations as in the literature."""
+        """Return the number of operations, counted as in the literature."""
         return self.program.count()
 
     def source(self, target: str = "c", **options: str | bool | None) -> str:
@@ -150,7 +150,7 @@ class Function:
         return source(target, **options)
 
     def derivative(self, wrt: str, mode: str = "forward") -> Program:
-        """Return the program of the derivatives by an input; see `Program.derivative`."""
+        """Return a program for the derivatives by the input `wrt`; see `Program.derivative`."""
         return self.program.derivative(wrt, mode)
 
     def function(self, library: str | ModuleType = np) -> Callable[..., Any]:

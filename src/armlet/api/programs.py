@@ -23,7 +23,7 @@ from armlet.search.request import CANONICAL, make_request
 Option = (
     str | bool | MinimalParameters[Any] | None | Sequence[str] | Mapping[str, str | Sequence[str]]
 )
-"""Values of options of quantities; `frame` takes a list, or a mapping from quantity to frames."""
+"""The value of an option; `frame` also takes a list, or a mapping from quantities to frames."""
 
 
 def formulations(quantity: str) -> dict[str, Formulation]:
@@ -57,20 +57,20 @@ def trace(
         One quantity or several, such as "inverse_dynamics"; see `armlet.QUANTITIES`. The program
         of several quantities computes their common operations once.
     formulation : str or mapping of str to str, optional
-        A name in `armlet.formulations(quantity)`; for several quantities a mapping to such names.
+        A name in `armlet.formulations(quantity)`, or a mapping from quantities to such names.
         A named formulation is traced in canonical frames and not simplified. By default the
         program is the cheapest that a search over formulations, frames and simplifications finds.
     constants : mapping of str to str, optional
-        How the groups "geometry", "inertia", "gravity" and "drive" of constants enter the program:
+        Group ("geometry", "inertia", "gravity" or "drive") -> how its constants enter the program:
         "fixed" (as numbers, the default), "symbolic" (by name) or "argument" (passed in a call).
     minimal : bool
-        Lump inertial parameters first, for the same results in fewer operations.
+        Whether to lump inertial parameters first, which saves operations for the same results.
     minimize : {"operations", "multiplications", "additions"}
         The objective of the search.
     **options
         Options of the quantity. `wrench=True` adds an argument, the wrench that the tool exerts on
         the world. `frame="…"` names the frame of kinematic quantities (by default the tool).
-        `inertia_matrix="…"` and the like name the formulation of a quantity that this one uses.
+        `inertia_matrix="…"` or `bias="…"` names the formulation of a quantity that this one uses.
         With several quantities, an option applies to all quantities that take it; `frame` may be
         a list of frames, or a mapping from quantities to frames or lists of frames.
 
@@ -133,8 +133,9 @@ def cheapest(
     Returns
     -------
     SearchResult
-        The program, its formulation and arrangement, and the count after each search step. For
-        several quantities: all formulations, and the first arrangement that is not canonical.
+        The program, its formulation, its arrangement (frame origins and unit of length), and the
+        count after each search step. Several quantities have several formulations, but a single
+        arrangement in the result: the first that is not canonical.
 
     Examples
     --------
@@ -176,7 +177,7 @@ def compile(
     Returns
     -------
     Kernel
-        Takes the arrays of one state or a batch, and is compiled on its first call.
+        A callable for the arrays of one state or a batch, compiled on its first call.
 
     Examples
     --------
@@ -225,15 +226,15 @@ def minimal_parameters(
         a set computed numerically, from the rank of the regressor at random states.
     of : {"torques", "gravity"}
         "torques": the parameters of all torques. "gravity": the parameters of gravity torques
-        (empty without gravity); `rotors` and `friction` are refused, since drives have no effect.
+        (empty without gravity); `rotors` and `friction` must be False, as drives have no effect.
     zero : sequence of str
-        Standard parameters that are zero, such as "Jxy3" of a symmetric link. If there are any,
-        every `kind` computes the set by rank, since the closed forms do not allow for zeros.
+        Standard parameters that are zero, such as "Jxy3" of a symmetric link. If there are any, the
+        set is always computed as for "rank", since the closed forms do not allow for zeros.
 
     Returns
     -------
     MinimalParameters
-        Names, expressions, values, the matrix `Lam`, and conversion back to a full set.
+        Names, expressions, values, the matrix `Lam`, and methods that return full sets.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class Robot(RobotModel):
 
     Quantities are methods. They take arrays q, qd, qdd and tau of shape (n,) or (..., n), positions
     in rad or m, and return arrays of the same library. All arguments must have the same leading
-    axes "...", which the results have too. With NumPy arrays, the methods also take
+    axes "...", and the results have these axes too. With NumPy arrays, the methods also take
 
     out : array or tuple of arrays, optional
         Where to write results: float64, contiguous, writeable, not overlapping the arguments.
@@ -45,7 +45,7 @@ class Robot(RobotModel):
 
     The first call of a quantity compiles it, which takes a moment; the code is cached on disk. The
     first call with one state or a small batch also replaces the method by compiled code. A
-    reference from before that call, `f = robot.bias`, still runs the Python method.
+    reference that was taken before that call, `f = robot.bias`, still runs the Python method.
 
     Examples
     --------
@@ -80,8 +80,8 @@ class Robot(RobotModel):
         Parameters
         ----------
         rows : sequence of (alpha, a, d, theta)
-            Radians and metres. The joint position is added to theta of a revolute joint, and to d
-            of a prismatic joint.
+            One row per joint, in rad and m. The joint position is added to theta of a revolute
+            joint, and to d of a prismatic joint.
         convention : {"modified", "standard"}
             Modified (Craig): Rx(alpha) Tx(a) Rz(theta) Tz(d). Standard: Rz(theta) Tz(d) Tx(a)
             Rx(alpha). There is no default, since the wrong convention would go unnoticed.
@@ -91,8 +91,9 @@ class Robot(RobotModel):
             The acceleration of gravity in base axes.
         inertia : sequence of (mass, centre of mass, inertia), optional
             For each body, in the frame of its row, in kg and m. The inertia is about the centre of
-            mass, 3x3 or as xx xy xz yy yz zz. Without bodies, only kinematics can be computed. In
-            an arm with symbols also Jxx Jxy Jxz Jyy Jyz Jzz cx cy cz m, with J about the origin.
+            mass, 3x3 or as xx xy xz yy yz zz. Without `inertia`, only kinematics can be computed.
+            In an arm with symbols, an entry may also be Jxx Jxy Jxz Jyy Jyz Jzz cx cy cz m, with
+            the inertia J about the frame's origin and the first moment c.
         name : str
             The name of the robot.
 
@@ -258,7 +259,7 @@ class Robot(RobotModel):
         """Operational-space model D, C, G: wrench D a + C + G for acceleration a of a frame.
 
         Returns D of shape (..., 6, 6), C and G of shape (..., 6): moment first, in base axes. The
-        robot must have at most six joints, which all move the frame (by default the tool). At
+        robot must have at most six joints, and all must move the frame (by default the tool). At
         singular postures the results are nan, with a `DataWarning`.
         """
         return evaluate(self, Robot.cartesian_model, (q, qd), out, threads, frame=frame)
@@ -276,7 +277,7 @@ class Robot(RobotModel):
         """Derivatives of the torques by acceleration, velocity and displacement of a frame.
 
         Returns three arrays of shape (..., n, 6), with angular columns first, in base axes.
-        `cartesian_model` describes the frame and singular postures.
+        The frame and singular postures are treated as in `cartesian_model`.
         """
         arrays = q, qd, qdd
         return evaluate(self, Robot.cartesian_linearization, arrays, out, threads, frame=frame)
@@ -310,7 +311,7 @@ class Robot(RobotModel):
     def energy(self, q: ArrayLike, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Pair:
         """Kinetic and potential energy.
 
-        Returns two arrays of shape (...); mass at the base's origin has no potential energy.
+        Returns two arrays of shape (...); a mass at the base's origin has potential energy 0.
         """
         return evaluate(self, Robot.energy, (q, qd), out, threads)
 
@@ -350,7 +351,7 @@ class Robot(RobotModel):
         """The gravity regressor Y(q): gravity torques are Y phi, phi the minimal parameters or all.
 
         Returns shape (..., n, p), one column per parameter as in `regressor`. parameters="gravity"
-        takes only the parameters that gravity torques depend on.
+        has columns for only those parameters that gravity torques depend on.
         """
         return evaluate(self, Robot.gravity_regressor, (q,), out, threads, parameters=parameters)
 
@@ -437,7 +438,7 @@ class Robot(RobotModel):
     ) -> Array:
         """The acceleration of a frame (by default the tool): angular first, base axes.
 
-        Returns shape (..., 6): the linear part is for the origin of the frame, without gravity.
+        Returns shape (..., 6): the linear part is that of the frame's origin, without gravity.
         """
         return evaluate(self, Robot.frame_acceleration, (q, qd, qdd), out, threads, frame=frame)
 
@@ -510,9 +511,9 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
     strict : bool
         Raise an error instead of a warning for doubtful data, such as unphysical inertias.
     tolerance : float
-        Angles within this tolerance (rad) of a multiple of a quarter turn are rounded to it, and
-        lengths below this fraction of the lengths around them are set to 0. The default removes
-        rounding errors. For a file with angles like 1.5708, 1e-5 saves operations.
+        Angles within this tolerance (rad) of a multiple of a quarter turn are rounded to that
+        multiple. Lengths below this fraction of the lengths around them are set to 0. The default
+        removes rounding errors. For a file with angles like 1.5708, 1e-5 saves operations.
     passive : {"read", "ignore"}
         "read": springs and gravity compensation are read, and passive forces that armlet does not
         model (fluids, tendons) are refused. "ignore": all these forces are left out, with a warning
@@ -522,7 +523,7 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
         siblings sorted by name. A sequence has the names of all moving joints, parents first.
     folders : sequence of str or Path
         Folders to search for files that the robot's file refers to, besides the folder of that file
-        and its ROS package or Gazebo model. Files elsewhere are read only by a .xacro file.
+        and its ROS package or Gazebo model. Only a .xacro file may read files elsewhere.
     xacro : mapping of str to str, float or bool, optional
         The arguments of a .xacro file, which is expanded by the package xacro (the extra `xacro`).
         A .xacro file is a program: load only files that you trust.
@@ -548,7 +549,7 @@ def from_mujoco(model: object, options: ModelOptions) -> Robot:
     Bodies, hinge and slide joints, equalities between joints, inertias, armature, damping, friction
     loss, limits, sites and gravity are read. Free and ball joints are refused unless they are
     locked at 0, as in `lock={"root": 0}`. Constraints that close loops are refused. Forces of
-    fluids and tendons are refused unless passive="ignore" leaves them out.
+    fluids and tendons are refused, or left out with passive="ignore".
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _report(word: str, style: str, message: str) -> None:
-    """Print a message on stderr after the styled `word`; ignore a stderr that is closed."""
+    """Print the styled `word` and a message on stderr; do nothing if stderr is closed."""
     first, *rest = message.split("\n")
     with suppress(OSError):
         Terminal(stderr=True).print(styled_text((word, style), f" {first}"))

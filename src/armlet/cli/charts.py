@@ -1,4 +1,4 @@
-"""Figures of operation counts, and of the counts in percent of published counts."""
+"""Figures of operation counts, absolute and in percent of published counts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Bar:
 
 
 def full_bar(counts: Sequence[Count]) -> int:
-    """Return the number of operations of a full bar; longer bars are cut off."""
+    """Return the number of operations that fills a bar; bars of larger counts are cut off."""
     totals = [count.total for count in counts]
     return max(1, min(max(totals), CUT * min(totals)))
 
@@ -92,7 +92,7 @@ def operations(title: str, groups: Mapping[str, Sequence[Bar]]) -> Figure:
 def published(rows: Iterable[tuple[Total, str, int, Count]]) -> Figure:
     """Draw armlet's counts as percentages of published totals.
 
-    Each row is a published total, its scope as text, a number of joints, and armlet's count.
+    Each row has a published total, its conditions as text, a number of joints, and armlet's count.
     """
     groups: dict[str, dict[str, list[tuple[float, str]]]] = {}
     for total, scope, n, count in rows:

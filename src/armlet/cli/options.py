@@ -65,7 +65,7 @@ def write(result: plotting.Plottable, out: Path | None, plot: Path | None) -> li
 
 
 def numbers(name: str, text: str, *counts: int) -> list[float]:
-    """Parse the comma-separated numbers of an option; `counts` are the allowed numbers."""
+    """Parse the comma-separated numbers of an option; `counts` says how many are allowed."""
     try:
         values = [float(x) for x in text.split(",")]
     except ValueError:
@@ -77,7 +77,7 @@ def numbers(name: str, text: str, *counts: int) -> list[float]:
 
 
 def name_option(what: str, names: Iterable[str]) -> Any:
-    """Return a typer option that takes one of `names`, with shell completion."""
+    """Return a typer option whose help and shell completion list `names`."""
     listed = [*names]
     return typer.Option(help=f"{what}: {', '.join(listed)}.", autocompletion=completion(*listed))
 
@@ -113,20 +113,20 @@ def robots(incomplete: str) -> list[str]:
 
 
 def frames(context: typer.Context, incomplete: str) -> list[str]:
-    """Complete a frame of the robot on the command line."""
+    """Complete the name of a frame of the robot that the user has named."""
     robot = _robot(context)
     return [] if robot is None else _matching(robot.frames, incomplete)
 
 
 def joints(context: typer.Context, incomplete: str) -> list[str]:
-    """Complete a joint of the robot on the command line, followed by `=`."""
+    """Complete the name of a joint of the robot that the user has named, followed by `=`."""
     robot = _robot(context)
     names = [] if robot is None else [f"{joint.name}=" for joint in robot.joints]
     return _matching(names, incomplete)
 
 
 def _robot(context: typer.Context) -> RobotModel | None:
-    """Load the robot on the command line; None if it cannot be loaded."""
+    """Load the robot that the user has named; return None if it cannot be loaded."""
     # If the value of the last option is missing, click leaves the arguments in `context.args`.
     name = context.params.get("robot") or next(iter(context.args), None)
     try:

@@ -29,14 +29,15 @@ SPELLED = {
     "−": "-", "–": "-", "—": "-", "‘": "'", "’": "'", "“": '"', "”": '"',
     "\u0307": "d", "\u0308": "dd",
 }  # fmt: skip
-"""Character that the output cannot encode -> ASCII; combining dots are time derivatives."""
+"""Character that cannot be encoded -> ASCII; the combining dots of q̇ and q̈ become d and dd."""
 
 
 class Terminal(Console):
     """A console that prints strings literally and escapes their control characters.
 
-    Styles are set by `style=` and by `styled_text`, never inside a string. Lines are wrapped at the
-    width of the terminal or at `COLUMNS`, but not in a pipe. No line is cut off.
+    Styles are set by `style=` and by `styled_text`, never inside a string. Lines on stdout are
+    wrapped at the width of the terminal, or at `COLUMNS` if this environment variable is set.
+    Lines in a pipe or a file are wrapped only if it is set. No line is cut off.
     """
 
     def __init__(self, stderr: bool = False) -> None:
@@ -51,7 +52,7 @@ class Terminal(Console):
         super().print(*objects, **{"crop": False, **options})
 
     def show(self, *blocks: Table | Text | str | None) -> None:
-        """Print an empty line and a block, for each block that is not None."""
+        """Print each block that is not None, with an empty line before it."""
         for block in blocks:
             if block is not None:
                 self.print()
@@ -69,7 +70,7 @@ class Terminal(Console):
                 self.print(f"written: {path}")
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Convert a string to text; rich calls this method for every string that it prints."""
+        """Escape a string and convert it to a rich `Text`; rich calls this for every string."""
         return super().render_str(encodable(visible(text)), **options)
 
 
@@ -79,7 +80,7 @@ def print_json(data: Any) -> None:
 
 
 def styled_text(*words: str | tuple[str, str]) -> Text:
-    """Join words to a text; each word is a string or a pair (string, style)."""
+    """Join words into a rich `Text`; each word is a string or a pair (string, style)."""
     text = Text()
     for word in words:
         plain, style = (word, "") if isinstance(word, str) else word
@@ -97,7 +98,7 @@ def progress(items: Iterable[Item], what: str) -> Iterable[Item]:
 
 
 class Table(rich.table.Table):
-    """A table of words, numbers and wrapped text, printed as a list if it is too wide."""
+    """A table with columns of words, numbers and wrapped text; it becomes a list if too wide."""
 
     def __init__(
         self,
@@ -144,7 +145,7 @@ class Table(rich.table.Table):
         return width
 
     def _list(self, console: Console) -> Iterator[Text]:
-        """Yield the table as lines: for each row a heading, then one line per non-empty cell."""
+        """Yield lines: for each row a heading, then one line for each other nonempty cell."""
         if self.title:
             yield _line(styled_text((str(self.title), "italic")))
         headers = [_text(console, column.header) for column in self.columns]
@@ -183,7 +184,7 @@ def encodable(text: str) -> str:
 
 
 def _spell(error: UnicodeError) -> tuple[str, int]:
-    """Error handler of codecs: replace the characters that cannot be encoded by ASCII."""
+    """Return ASCII text for characters that a codec cannot encode, and the position after them."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     characters = error.object[error.start : error.end]
@@ -191,7 +192,7 @@ def _spell(error: UnicodeError) -> tuple[str, int]:
 
 
 def _ascii(character: str) -> str:
-    """Spell a character in ASCII: by `SPELLED`, its Greek name, without accents, or escaped."""
+    """Return ASCII for a character: from `SPELLED`, a Greek name, its base letter, or an escape."""
     if character in SPELLED:
         return SPELLED[character]
     name = unicodedata.name(character, "")

@@ -1,4 +1,4 @@
-"""Reference values of quantities by definition, and deviations of results from them."""
+"""Reference values from the definitions of quantities, and errors of results against them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,10 +18,11 @@ Array = np.ndarray[Any, Any]
 def reference(
     robot: RobotModel, quantities: Sequence[str], frames: Sequence[str] = ()
 ) -> Reference:
-    """Return a function that computes `quantities` at one state by definition, in each frame.
+    """Return a function that computes `quantities` at one state from their definitions.
 
-    A quantity without a definition is computed by the first formulation that holds for the robot.
-    The formulation runs on floats, without errors of tracing, lumping or simplification.
+    A quantity of a frame is computed for each of `frames`. A quantity without a definition is
+    computed by the first formulation that holds for the robot, called with floats. Its results are
+    free of errors of tracing, lumping and simplification.
     """
     functions = {x: getattr(definition, x, None) or _first(robot, x) for x in quantities}
 
@@ -43,9 +44,9 @@ def reference(
 
 
 def random_states(robot: RobotModel, quantity: str, count: int) -> list[Any]:
-    """Return random arrays for the arguments of a quantity, from a fixed seed.
+    """Return one array per argument of a quantity, with a row for each of `count` random states.
 
-    Torques are the inverse dynamics of random accelerations.
+    The seed is fixed. Torques are those that cause random accelerations.
     """
     rng = np.random.default_rng(0)
     names = QUANTITIES[quantity].arguments
@@ -57,7 +58,7 @@ def random_states(robot: RobotModel, quantity: str, count: int) -> list[Any]:
 
 
 def by_definition(robot: RobotModel, quantity: str, states: Sequence[Any]) -> list[Any] | None:
-    """Return outputs at each state by definition, or None if the quantity has no definition."""
+    """Evaluate the definition of a quantity at each state; return None if it has no definition."""
     define = getattr(definition, quantity, None)
     if define is None:
         return None
@@ -65,7 +66,7 @@ def by_definition(robot: RobotModel, quantity: str, states: Sequence[Any]) -> li
 
 
 def deviation(exact: Sequence[Any] | None, results: Any) -> float | None:
-    """Return the maximum error of `results`, relative to the largest exact entry of an output."""
+    """Return max(error / largest exact entry) over states and outputs; None if `exact` is None."""
     if exact is None:
         return None
     worst = 0.0

@@ -89,7 +89,7 @@ class Choice(NamedTuple):
     """Arguments of `armlet.load`."""
 
     def load(self, frame: str | None = None) -> Robot:
-        """Load the robot or build the general arm, with `frame` as tool unless None."""
+        """Load the robot or build the general arm; a `frame` that is not None becomes the tool."""
         if self.robot is not None and self.general is None:
             arm = load(self.robot, **self.options)
         elif self.general is None or self.robot is not None:
@@ -133,15 +133,16 @@ PARSERS: dict[str, Callable[[Any], Any]] = {
     "xacro": _arguments,
     "order": lambda text: text.split(",") if "," in text else text,
 }
-"""Option -> parser, for options whose texts are parsed."""
+"""Option -> function that parses its text; other options are passed on as they are."""
 
 
 def takes_robot(
     default: str | None = None, *, general: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorate a command: its first argument, a `Choice`, is built from command-line options.
+    """Return a decorator that adds the robot and the options of `armlet.load` to a command.
 
-    The user must name a robot, except if there is a `default` or `general` allows a general arm.
+    They become a `Choice`, the first argument of the command. The user must name a robot if there
+    is no `default`. If `general` is true, the user may name a general arm instead.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

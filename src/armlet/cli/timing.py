@@ -1,4 +1,4 @@
-"""Time the kernels of a robot, Pinocchio, and the same operations in NumPy."""
+"""Time armlet's compiled functions, Pinocchio's, and the same operations in NumPy."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -17,7 +17,7 @@ from armlet.graph import Count, Program
 from armlet.robot import RobotModel
 
 ROWS = 1000
-"""Number of states of a batch."""
+"""Number of states in a batch."""
 ROUND = 0.004
 """Minimum time of one round of calls, in seconds."""
 ARMLET, PINOCCHIO, NUMPY = LIBRARIES = ("armlet", "Pinocchio", "NumPy")
@@ -38,7 +38,7 @@ Call = tuple[Callable[..., Any], *tuple[Any, ...]]
 
 
 class Times(NamedTuple):
-    """Operations of a kernel, and seconds per state of each library in a call and in a batch."""
+    """Operations of a kernel, and each library's seconds per state in single calls and batches."""
 
     operations: Count
     call: dict[str, float]
@@ -61,14 +61,14 @@ class Pinocchio:
         return function, self.model, self.model.createData(), *state
 
     def batch(self, quantity: str, rows: tuple[Any, ...]) -> Call:
-        """Return Pinocchio's function, and its arguments for a batch of a `PARALLEL` quantity."""
+        """Return Pinocchio's batch function for a quantity in `PARALLEL`, and its arguments."""
         function = getattr(self.library, PARALLEL[quantity])
         pool = self.library.ModelPool(self.model, 1)
         return function, 1, pool, *(x.T for x in (*rows, np.empty_like(rows[0])))
 
 
 def pinocchio(robot: RobotModel) -> tuple[Pinocchio | None, list[str]]:
-    """Return (model, []), or (None, [reason]) if Pinocchio has no model of the robot."""
+    """Return (model, []), or (None, [reason]) if Pinocchio is missing or cannot model the robot."""
     try:
         return Pinocchio(robot), []
     except (ArmletError, ImportError, RuntimeError, ValueError) as error:
@@ -82,7 +82,7 @@ def measure(
     peer: Pinocchio | None = None,
     numpy: bool = False,
 ) -> Times:
-    """Measure the median times of one call and of a batch, and count the operations."""
+    """Count a kernel's operations, and measure the median times of one call and of a batch."""
     kernel, rows = compile(robot, quantity), tuple(random_states(robot, quantity, ROWS))
     one = tuple(np.ascontiguousarray(x[0]) for x in rows)
     calls: dict[str, Call] = {ARMLET: (kernel, *one)}

@@ -1,7 +1,8 @@
-"""Controllers: user functions (`armlet.function`) for simulation and C code, and a `Sampler`.
+"""Controllers as user functions (`armlet.function`) for simulation and C code, and a `Sampler`.
 
-The controllers do not compensate friction. Their gains are constants of the compiled program. For
-gains as arguments, write a user function; to limit torques, call the controller in a user function.
+The controllers do not compensate friction. Except in `tracker`, gains are constants of the compiled
+program. To pass gains as arguments, write a user function. To limit torques, call the controller in
+a user function.
 """
 
 from armlet.controllers.feedback import computed_torque, impedance, pd_with_gravity

@@ -52,7 +52,7 @@ def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
 def computed_torque(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
     """Computed-torque controller: inverse dynamics of a corrected target acceleration.
 
-    In the model, each joint's error e = target - q obeys ë + D ė + K e = 0; D = 2 √K is critical.
+    With an exact model, e = target - q obeys ë + D ė + K e = 0, critically damped for D = 2 √K.
 
     Parameters
     ----------
@@ -107,14 +107,15 @@ def impedance(
     frame. A static force deflects the frame by force over stiffness; the inertia of the arm does
     not change. No matrix is inverted, so singular postures are allowed, and the energy of the arm
     and its springs only decreases (Hogan 1985). The orientation error is the axis of the rotation
-    from the frame to the target, times the sine of the angle: use it for angles below 90°.
+    from the frame to the target, times the sine of the angle, which should stay below 90°.
 
     Parameters
     ----------
     robot : Robot
     stiffness, damping : array_like of shape (), (3,) or (6,)
-        K and D along the axes of the base, in N/m and N s/m; a single number holds for three axes.
-        Of six numbers, the first three act on the orientation, in Nm/rad and Nm s/rad.
+        K and D along the axes of the base, in N/m and N s/m. One number or three for K control the
+        position alone; of six, the first three act on the orientation, in Nm/rad and Nm s/rad. D is
+        one number for all axes, or one per axis.
     frame : str, optional
         The name of the frame; by default the tool.
     joint_damping : array_like of shape () or (n,)
@@ -158,7 +159,7 @@ def impedance(
 
 
 def gains(name: str, values: ArrayLike, *sizes: int) -> Array:
-    """Return gains as a vector of one of `sizes`; one number is repeated `sizes[0]` times."""
+    """Return gains as a vector of a length in `sizes`; repeat a single number `sizes[0]` times."""
     expected = f"one number, or {' or '.join(map(str, sizes))}"
     shapes = [(size,) for size in sizes]
     array = validation.array(values, name, (), *shapes, expected=expected, low=0)

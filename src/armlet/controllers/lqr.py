@@ -253,7 +253,7 @@ def _driven_joints(robot: Robot, driven: Sequence[str] | None, hold: Array) -> l
 
 
 def _cost_matrix(name: str, values: ArrayLike, size: int, *, positive: bool = False) -> Array:
-    """Return a cost matrix, checked to be positive semidefinite or (if `positive`) definite."""
+    """Return a cost matrix; raise unless it is positive semidefinite (definite if `positive`)."""
     expected = f"one number, {size}, or a matrix of shape {(size, size)}"
     matrix = validation.array(values, name, (), (size,), (size, size), expected=expected)
     if matrix.ndim < 2:

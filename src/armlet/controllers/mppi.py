@@ -1,4 +1,4 @@
-"""Model predictive path integral control, which samples plans of torques in roll-outs."""
+"""Model predictive path integral control: roll-outs evaluate random plans of future torques."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from armlet.simulation.step import check_result, check_steps
 class Sampler:
     """Model predictive path integral controller (Williams and others 2017).
 
-    A sampler has a plan for the next steps. Each call rolls out random changes of the plan from the
-    given state, and replaces the plan by the mean of the changed plans with weights
-    exp(-cost / temperature). The call returns the torques of the first step and shifts the plan.
+    A plan has one row for each of the next steps: by default, torques in excess of gravity torques.
+    Each call simulates randomly changed plans from the given state, replaces the plan by their mean
+    with weights exp(-cost / temperature), returns the torques of the first step, and shifts the
+    plan by one step.
 
     Parameters
     ----------
     robot : Robot or Plant
         As in `armlet.rollout`.
     cost : Function
-        The cost of a step, a number, as a function of q, qd, t (0 at the call), plan (its row for
-        the step) and further arguments. The cost of a plan is the sum over its steps.
+        The cost of a step, a number, as a function of q, qd, t (0 at the call), plan (the step's
+        row of the plan) and further arguments. The cost of a plan is the sum over its steps.
     dt : float
         The length of a step in s.
     steps : int
@@ -39,7 +40,7 @@ class Sampler:
     noise : array_like of shape () or (m,)
         The standard deviation of changes: one number, or one for each of the m entries of a step.
     temperature : float
-        The cost above the least cost at which the weight of a plan has fallen to 1/e.
+        A plan that costs this much more than the best plan has 1/e of the best plan's weight.
     samples : int
         The number of plans in each call; the first is the current plan without changes.
     correlation : float
@@ -130,7 +131,7 @@ class Sampler:
         return np.asarray(tau)
 
     def improve(self, q: Array, qd: Array, arguments: Mapping[str, ArrayLike]) -> None:
-        """Replace the plan by the weighted mean of random plans that start at a state."""
+        """Replace the plan by the weighted mean of random plans, simulated from a state."""
         if "plan" in arguments:
             raise DataError(
                 "plan is an argument: expected others, as the plan is the sampler's own"

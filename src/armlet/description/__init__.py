@@ -1,4 +1,4 @@
-"""Descriptions of robots in files: links, joints, checks, and conversion to `RobotModel`."""
+"""Robot descriptions, as read from files: links, joints, checks, conversion to `RobotModel`."""
 
 from armlet.description.assembly import assemble, describe
 from armlet.description.description import (

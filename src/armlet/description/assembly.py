@@ -24,7 +24,7 @@ def assemble(
     lock: Mapping[str, float] | None = None,
     tolerance: float = TOLERANCE,
 ) -> RobotModel:
-    """Return the robot in canonical frames; links on fixed or locked joints merge into parents."""
+    """Return the robot in canonical frames; links joined by fixed or locked joints are one body."""
     links = {link.name: link for link in description.links}
     locked, followers = resolve_ties(description.ties, description.joints, lock or {})
     joints = _lock(description, locked)
@@ -153,7 +153,7 @@ def _loop_error(joints: Sequence[Connection], where: str, start: str = "") -> Mo
 def _parents_first(
     description: Description, joints: Sequence[Connection], base: str
 ) -> list[Connection]:
-    """Return the joints, parents before children, otherwise in the order of the file."""
+    """Return the joints with parents before children, and otherwise in the order of the file."""
     carried = defaultdict(list)
     for k, joint in enumerate(joints):
         carried[joint.parent].append(k)
@@ -171,7 +171,10 @@ def _parents_first(
 
 
 def describe(robot: RobotModel) -> Description:
-    """Convert a robot to a description in the file's frames; fixed frames become massless links."""
+    """Convert a robot to a description in the frames of its file.
+
+    Frames of the robot that are not the frame of a body become massless links on fixed joints.
+    """
     robot._require_values("a robot to be written, locked or cut")
     links, joints = [Link(robot.base_link, **_shapes(robot, robot.base_link))], []
     base_of = [robot.frames[name].pose for name in (*robot.links, robot.base_link)]

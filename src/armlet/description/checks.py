@@ -15,12 +15,12 @@ from armlet.robot.components import BASE
 from armlet.robot.robot import RobotModel
 
 MOVING = ("revolute", "continuous", "prismatic")
-"""Kinds of joint that have a coordinate."""
+"""The supported kinds of joints that move."""
 JOINT_TYPES = (*MOVING, "fixed")
 WORLDS = ("world", "universe")
 """Names of base links that stand for the world."""
 MIN_FLOATING_MASS, MIN_BRANCHES = 1.0, 4
-"""Smallest total mass (kg) and number of branches of the base that suggest a floating base."""
+"""Smallest total mass (kg), and smallest number of branches, that suggest a floating base."""
 UNSUPPORTED_JOINTS = {
     "floating": "six freedoms",
     "planar": "three freedoms",
@@ -31,13 +31,13 @@ UNSUPPORTED_JOINTS = {
     "screw": "a turn tied to a slide",
     "gearbox": "a turn tied to another",
 }
-"""Unsupported joint kind -> its freedoms, for messages; `lock` can weld such joints at zero."""
+"""Unsupported kinds of joints -> freedoms, for messages; `lock` can fix these joints at zero."""
 INERTIA_TOLERANCE = 1e-9
 """Relative tolerance for the symmetry and the triangle inequality of an inertia."""
 
 
 def check(description: Description, problems: Problems) -> None:
-    """Check a description: add errors, and warnings of doubtful physics, to `problems`."""
+    """Check a description; add errors, and warnings about doubtful physics, to `problems`."""
     where = description.where
     links = {link.name for link in description.links}
     names = listing(sorted(links))
@@ -82,7 +82,7 @@ def check(description: Description, problems: Problems) -> None:
 
 
 def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
-    """Refuse missing and repeated names; `named` has pairs (name, file and line)."""
+    """Raise ModelError for missing or repeated names; `named` has pairs (name, file and line)."""
     seen: set[str] = set()
     for name, where in named:
         if not name:
@@ -93,7 +93,7 @@ def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
 
 
 def check_finite(numbers: Any, subject: str) -> None:
-    """Refuse numbers that are not finite, or so large that their products overflow."""
+    """Raise ModelError for numbers that are infinite, NaN, or so large that products overflow."""
     array = np.asarray(numbers, float)
     if not (np.abs(array) < MAX_SIZE).all():
         raise ModelError(
@@ -164,6 +164,9 @@ def _check_link(link: Link, subject: str, problems: Problems) -> None:
         [*link.compensation.moment, link.compensation.mass],
         f"{subject}: the moment and mass of its gravity compensation",
     )
+    for mesh in link.meshes:
+        check_finite(mesh.scale, f"{subject}: the scale of mesh {quote(mesh.file)}")
+        check_finite([*mesh.pose.R, mesh.pose.r], f"{subject}: the pose of mesh {quote(mesh.file)}")
     if link.mass < 0:
         raise ModelError(f"{subject} has mass {link.mass}: expected none below zero")
     size = np.abs(link.inertia).max()
@@ -199,7 +202,7 @@ def _check_link(link: Link, subject: str, problems: Problems) -> None:
 
 
 def check_tips(robot: RobotModel, problems: Problems) -> None:
-    """Warn of joints that move no mass, inertia or rotor, unless all links are massless."""
+    """Warn of joints that move no mass, inertia or rotor, if some link has mass or inertia."""
     weighs = [robot.m[i] > 0 or np.any(robot.J[i] != 0) for i in range(robot.nb)]
     if not any(weighs):
         return
@@ -220,9 +223,9 @@ def check_tips(robot: RobotModel, problems: Problems) -> None:
 
 
 def note_fixed_base(description: Description, robot: RobotModel, problems: Problems) -> None:
-    """Add a note on a base with mass that may be the body of a robot on legs, wheels or rotors.
+    """Add a note if the base has mass and may be the body of a robot on legs, wheels or rotors.
 
-    Light robots (hands), bases named as in `WORLDS`, and unsupported joints suppress the note.
+    No note is added for light robots (hands), bases named as in `WORLDS`, or unsupported joints.
     """
     kinds = {joint.kind for joint in description.joints}
     is_light = not robot.base_mass or robot.base_mass + sum(robot.m) < MIN_FLOATING_MASS

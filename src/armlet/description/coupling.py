@@ -40,9 +40,11 @@ class Follower(NamedTuple):
 def apply_mimic(
     description: Description, lock: Mapping[str, float], mimic: str
 ) -> tuple[Description, dict[str, float]]:
-    """Return the description with ties ("couple") or without, and joint name -> value to lock.
+    """Apply the option `mimic`: return the description, and a dict joint name -> value to lock.
 
-    "lock" also locks followers, and leaders of mutual ties; leaders not in `lock` are locked at 0.
+    "couple" changes nothing, and "free" removes the ties. "lock" removes the ties and locks each
+    follower where its leaders put it, with the first leader at its value in `lock` or at 0. If a
+    tie is mutual, "lock" locks the leader too.
     """
     values = dict(lock)
     if one_of(mimic, "mimic", MIMIC, ModelError) == "couple":
@@ -55,7 +57,7 @@ def apply_mimic(
 
 
 def _value(name: str, description: Description, lock: Mapping[str, float]) -> float:
-    """Return a joint's value from its chain of leaders; the first leader is locked or at 0."""
+    """Return the position of a joint from its chain of leaders; the first is locked or at 0."""
     tie_of = {tie.joint: tie for tie in description.ties}
     at_start = {joint.name: joint.at_start for joint in description.joints}
     path: dict[str, Tie] = {}
@@ -69,7 +71,7 @@ def _value(name: str, description: Description, lock: Mapping[str, float]) -> fl
 
 
 def drop_lost_leaders(description: Description, problems: Problems) -> Description:
-    """Remove ties whose leader does not exist, unless `strict`: `resolve_ties` then raises."""
+    """Remove ties whose leader does not exist; if `strict`, keep them: `resolve_ties` raises."""
     names = {joint.name for joint in description.joints}
     lost = [tie for tie in description.ties if not tie.mutual and tie.leader not in names]
     if problems.strict or not lost:
@@ -84,7 +86,7 @@ def drop_lost_leaders(description: Description, problems: Problems) -> Descripti
 def resolve_ties(
     ties: Sequence[Tie], joints: Sequence[Connection], lock: Mapping[str, float]
 ) -> tuple[dict[str, float], dict[str, Follower]]:
-    """Return joint name -> locked value, and joint name -> `Follower` for joints with a leader.
+    """Return by joint name the values of locked joints, and a `Follower` per joint with a leader.
 
     Locking a joint also locks all joints coupled to it. A joint coupled to a fixed joint is locked.
     """
@@ -150,7 +152,10 @@ def _line(tie: Tie, at_start: Mapping[str, float]) -> Line:
 def _reached(
     start: str, neighbours: Mapping[str, Sequence[tuple[str, Line]]], locked: Container[str]
 ) -> dict[str, Follower]:
-    """Return name -> `Follower` of joints coupled to `start`, directly or not, except `locked`."""
+    """Return name -> `Follower` of the joints coupled to `start`, directly or through others.
+
+    Joints in `locked`, and joints coupled to `start` only through them, are left out.
+    """
     lines = {start: Line()}
     front = [start]
     while front:
@@ -176,7 +181,7 @@ def couplings(names: Sequence[str], followers: Mapping[str, Follower]) -> tuple[
 
 
 def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:
-    """Return the ties among `joints`; the first follower replaces a leader outside `joints`."""
+    """Return the ties among `joints`; the first follower leads if the leader is not among them."""
     ties, chosen = [], set(joints)
     groups: dict[int, list[int]] = defaultdict(list)
     for i in joints if robot.couplings else ():
@@ -199,7 +204,7 @@ def mimic_tie(joint: str, leader: str, factor: float, offset: float, where: str)
 
 
 def note_contrary_limits(robot: RobotModel, problems: Problems) -> None:
-    """Add a note on followers whose limits are ignored, since they leave their leader no range."""
+    """Add a note on followers whose position limits are ignored: see `common_limits`."""
     for i in robot._leaders if robot.couplings else ():
         _, contrary = common_limits(robot.joints[i].limits, robot._followers(i))
         if contrary:

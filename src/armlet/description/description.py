@@ -14,7 +14,7 @@ from armlet.scalar import Matrix, Vector
 
 @dataclass(frozen=True)
 class Mesh:
-    """A visual mesh: file name as written, pose in the link's frame, scale."""
+    """A visual mesh: file name as in the robot file, pose in the link's frame, and scale."""
 
     file: str
     pose: Pose = IDENTITY_POSE
@@ -48,7 +48,7 @@ class Link:
     where: str = ""
     """File and line, for messages: 'arm.urdf, line 12'."""
     as_published: bool = False
-    """Whether the source publishes this inertia: a doubtful inertia is accepted unless `strict`."""
+    """Whether the inertia is confirmed to be as published; it is then checked only if `strict`."""
     compensation: Compensation = field(default_factory=Compensation)
     """Mass and first moment, in the link's frame, of the part whose weight is compensated."""
     solids: tuple[Solid, ...] = ()
@@ -97,7 +97,7 @@ class Tie(NamedTuple):
 
 
 class PassiveForce(NamedTuple):
-    """A passive force that the file has and armlet does not model."""
+    """A passive force in the file that armlet does not model."""
 
     kind: str
     """Name of this kind of force in messages, in the plural."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from armlet.errors import ModelError, ModelWarning, listing
 
 MAX_PROBLEMS = 20
-"""Maximum number of problems in a message; problems with the same plural count as one problem."""
+"""Maximum number of problems in a message; problems with the same plural form count as one."""
 
 
 Problem = tuple[str, str, str]
@@ -25,7 +25,7 @@ class Problems:
         self.warnings: list[Problem] = []
 
     def error(self, message: str, plural: str = "", name: str = "") -> None:
-        """Add an error; errors with the same plural become one message."""
+        """Add an error; several errors with the same plural form become one message."""
         self.errors.append((message, plural, name))
 
     def warn(self, message: str, plural: str = "", name: str = "") -> None:
@@ -53,7 +53,7 @@ class Problems:
             warnings.warn(line, ModelWarning, stacklevel=stacklevel + 1)
 
     def _lines(self, problems: Iterable[Problem]) -> list[str]:
-        """Return the messages in order; problems with the same plural share one message."""
+        """Return the messages in order; problems with the same plural form share one message."""
         groups: defaultdict[str, list[Problem]] = defaultdict(list)
         for problem in problems:
             message, plural, _ = problem

@@ -19,7 +19,7 @@ ANGLES = ("gamma", "alpha", "beta", "theta")
 NEAR = 1e-5
 """An angle this close (rad) to a multiple of a quarter turn counts as rounded."""
 DECIMALS = range(2, 10)
-"""Quarter turns written with 2 to 9 decimals, such as 3.142, count as rounded at any distance."""
+"""Multiples of π/2 written with 2 to 9 decimals, such as 3.142, always count as rounded."""
 SAME = 1e-13
 """Bound (rad) on the rounding error of the conversion to canonical frames."""
 
@@ -27,7 +27,7 @@ SAME = 1e-13
 def warn_of_rounded_angles(
     robot: RobotModel, description: Description, lock: Mapping[str, float], stacklevel: int
 ) -> None:
-    """Warn of near-quarter-turn angles: what they cost, and the `tolerance` that rounds them."""
+    """Warn of angles near quarter turns, their cost, and the `tolerance` that makes them exact."""
     angles = [getattr(row, key) for row in robot.dh for key in ANGLES]
     off = [away for x in angles if (away := _away_if_rounded(x))]
     if not off:
@@ -50,7 +50,7 @@ def with_exact_angles(robot: Model) -> tuple[Model, float]:
     """Return the robot with rounded angles made exact, and the sum of their errors (rad).
 
     The direction of gravity is made exact too. Rounded angles shift axes by at most the sum of
-    errors times the sum of all lengths: lengths below this bound become zero.
+    their errors times the sum of all lengths. Lengths below this bound become zero.
     """
     if robot.symbols:
         return robot, 0.0

@@ -1,4 +1,4 @@
-"""Write functional mock-up units: C sources, a description and, with a compiler, a library."""
+"""Write functional mock-up units: C sources, XML and, if there is a compiler, a library."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def to_fmu(
     Parameters
     ----------
     robot : Robot or Plant
-        A simulated arm has friction and no stops; a `Plant` has options for both.
+        A robot is simulated with friction and without stops; a `Plant` has options for both.
     path : str or Path
         The file to write. Other programs expect the ending .fmu.
     of : str, sequence of str, Function or Program, optional
@@ -105,7 +105,7 @@ def to_fmu(
 
 
 def write_unit(path: Path, block: Block, fmi: int = 3, fused: bool | None = None) -> str:
-    """Write a block as a unit; return the platform of its library, or "" without a library."""
+    """Write a block as a unit; return the platform of its library, or "" if it has no library."""
     validation.one_of(fmi, "fmi", (2, 3))
     texts = unit_files(block, fmi, fused)
     target, library = _library(block, texts, fmi)
@@ -114,16 +114,16 @@ def write_unit(path: Path, block: Block, fmi: int = 3, fused: bool | None = None
 
 
 def check_replaceable(path: Path) -> None:
-    """Raise if a file cannot be written, or if an existing file was not written by armlet."""
+    """Raise an error if a file cannot be written, or if armlet did not write an existing file."""
     check_writable(path)
     if path.is_file() and MARK.encode() not in path.read_bytes()[-100:]:
         raise unwritable(path, "it was not written by armlet: choose another name, or move it")
 
 
 def unit_files(block: Block, fmi: int = 3, fused: bool | None = None) -> dict[str, str]:
-    """Return file name -> text of a unit; equal blocks have equal texts.
+    """Return the files of a unit as name -> text; equal blocks yield equal files.
 
-    The token that identifies the unit is a digest of all other text.
+    The token that identifies the unit is a hash of all other text.
     """
     digest = hashlib.sha256(repr(_texts(block, fmi, fused, "")).encode()).hexdigest()
     return _texts(block, fmi, fused, f"{{{UUID(digest[:32])}}}")
@@ -152,7 +152,7 @@ def _template(name: str) -> str:
 
 
 def _template_values(block: Block, token: str) -> dict[str, str]:
-    """Return template word -> text, for model.h and model.c."""
+    """Return placeholder -> text, for the templates model.h and model.c."""
     names = [x.name for x in block.variables]
     field = dict(zip(names, unique_identifiers(names), strict=True))
     calls = [
@@ -206,7 +206,7 @@ def compiler() -> list[str]:
 
 
 def _library(block: Block, content: Mapping[str, str], fmi: int) -> tuple[str, dict[str, bytes]]:
-    """Compile the sources; return the platform and {file name: library}, or "" and {}."""
+    """Compile the sources; return platform and {file name: library}, or "", {} without compiler."""
     command, here = compiler(), this_platform()
     ending = ENDINGS.get(here.rpartition("-")[2])
     if not command or ending is None:
@@ -240,7 +240,7 @@ def _run(command: Sequence[str], folder: str) -> None:
 
 
 def _archive(content: Mapping[str, bytes]) -> bytes:
-    """Return the files as a ZIP archive, which does not depend on the time of writing."""
+    """Return a ZIP archive of the files; equal files yield an equal archive at any time."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.comment = mark().encode()

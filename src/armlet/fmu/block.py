@@ -32,9 +32,9 @@ IN_WORDS = {
     "rk4": "Runge and Kutta's method of fourth order",
     "rosenbrock2": "the method ROS2, implicit in friction and stops",
 }
-"""Integrator of a simulated arm -> description. C files in `sources` have the same names."""
+"""Integrator of a simulated arm -> description. Each has a C file of its name in `sources`."""
 TIME = "time"
-"""Name of the time variable in FMI, used for an argument named t."""
+"""Name of the time variable in FMI; an argument named t becomes this variable."""
 UNITS = {
     "s": {"s": 1},
     "rad": {"rad": 1},
@@ -49,7 +49,7 @@ UNITS = {
     "kg.m/s": {"kg": 1, "m": 1, "s": -1},
     "kg.m2/s": {"kg": 1, "m": 2, "s": -1},
 }
-"""Name of a unit -> powers of SI units."""
+"""Physical unit -> exponents of the base units in FMI."""
 OF_JOINTS = {
     "q": ("Joint positions.", "rad", "m"),
     "qd": ("Joint velocities.", "rad/s", "m/s"),
@@ -91,13 +91,13 @@ Entry = tuple[str, int]
 class Variable:
     """A variable: a number or an array of numbers, with the properties of every entry.
 
-    Variables that can be set have start values. For every entry of an output, `depends` has the
-    entries of other variables on which it depends; `depends_at_start`, those before the first step.
+    Variables that can be set have start values. Each entry of an output depends on entries of other
+    variables: those in `depends_at_start` before the first step, and those in `depends` later.
     """
 
     name: str
     kind: str
-    """"independent", "input", "fixed" or "tunable" (parameters), or "output"."""
+    """"independent" (the time), "input", "fixed" or "tunable" (parameters), or "output"."""
     shape: Shape
     about: str
     units: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ def variable(
     depends: tuple[frozenset[Entry], ...] = (),
     depends_at_start: tuple[frozenset[Entry], ...] | None = None,
 ) -> Variable:
-    """Return a variable; units, limits and start values follow from the name and the robot."""
+    """Return a variable; units, limits and default start values follow from name and robot."""
     label = ALIKE.get(name, name)
     units = OTHERS.get(name, ())
     labels: tuple[str, ...] = ()
@@ -202,7 +202,7 @@ class Block:
     integrator: str = ""
     """The integrator of a simulated arm, such as "rk4"; empty for other units."""
     step: Function | None = None
-    """The function that the integrator calls: accelerations for "rk4", otherwise a whole step."""
+    """Function that the integrator calls: it returns accelerations for "rk4", else a new state."""
 
     @property
     def functions(self) -> list[Function]:
@@ -215,10 +215,10 @@ class Block:
 
 
 def function_block(robot: RobotModel, functions: Sequence[Function]) -> Block:
-    """Return a block whose outputs are functions of inputs, computed whenever they are read.
+    """Return a block whose outputs are functions of its inputs, computed when outputs are read.
 
-    Arguments of the same name are one input. Constants that are arguments become parameters, with
-    the robot's values as start values. An argument t becomes the time.
+    Arguments of the same name become one input. Constants that are arguments become parameters,
+    with the robot's values as start values. An argument t becomes the time.
     """
     robot._require_values("a functional mock-up unit")
     inputs: dict[str, Variable] = {}
@@ -251,7 +251,7 @@ def function_block(robot: RobotModel, functions: Sequence[Function]) -> Block:
 def functions_of(
     robot: RobotModel, of: str | Sequence[str] | functions.Function | Program
 ) -> list[Function]:
-    """Return a list with one function, for all quantities in `of` or for the program `of`."""
+    """Return a list of one function that computes the quantities `of` or runs the program `of`."""
     if isinstance(of, functions.Function):
         about = (of.__doc__ or f"{of.__name__}.").strip().partition("\n")[0]
         return [Function(of.program, about, "")]
@@ -279,7 +279,7 @@ def _labels(program: Program) -> tuple[str, ...]:
 
 
 def _input(robot: RobotModel, x: Input) -> Variable:
-    """Return the variable of an argument: the time, a parameter (rate "once"), or an input."""
+    """Return the variable of an argument: the time, a parameter (if rate is "once") or an input."""
     if x.name == "t" and x.shape == ():
         return _time(robot)
     if x.name == TIME:
@@ -301,7 +301,7 @@ def _of_time(name: str) -> str:
 
 
 def _add(variables: dict[str, Variable], new: Variable, shared: bool = False) -> None:
-    """Add a variable; raise if its name is taken, except by an equal variable if `shared`."""
+    """Check and add a variable: its name must be new, or that of an equal variable if `shared`."""
     if not new.size:
         raise CompileError(f"{new.name} has no entries: expected one at least")
     if not (new.name.isascii() and new.name.isidentifier()):
@@ -391,7 +391,7 @@ def _state(
     read: Callable[[int], Sequence[Entry]],
     about: str = "",
 ) -> Variable:
-    """Return an output that depends on parameters at the start, and on no input directly."""
+    """Return an output that depends on parameters at the start, and never directly on inputs."""
     size = prod(shape)
     at_start = tuple(frozenset(read(k)) for k in range(size))
     nothing = (frozenset[Entry](),) * size

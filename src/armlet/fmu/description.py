@@ -1,4 +1,4 @@
-"""XML files of a unit: modelDescription.xml for FMI 2 and 3, buildDescription.xml for FMI 3."""
+"""XML files of a unit (FMU): modelDescription.xml and, for FMI 3, buildDescription.xml."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -75,7 +75,7 @@ def build_description(block: Block, sources: Sequence[str]) -> str:
 
 
 def _fmi3(block: Block, variables: ET.Element, structure: ET.Element) -> None:
-    """Add one XML element per variable; value references are numbers of variables, from 0."""
+    """Add one XML element per variable; value references count the variables from 0."""
     number = {x.name: k for k, x in enumerate(block.variables)}
     for x in block.variables:
         causality, variability = CAUSALITY[x.kind]
@@ -102,7 +102,7 @@ def _fmi3(block: Block, variables: ET.Element, structure: ET.Element) -> None:
 
 
 def _with_entries(x: Variable) -> str:
-    """Return a variable's description, with labels of entries, and units if the units differ."""
+    """Return a variable's description and the labels of its entries, with units if they differ."""
     words = list(x.labels or (x.units if len(set(x.units)) > 1 else ()))
     if x.labels and len(set(x.units)) > 1:
         words = [f"{label} ({unit})" for label, unit in zip(x.labels, x.units, strict=True)]
@@ -113,7 +113,7 @@ def _with_entries(x: Variable) -> str:
 
 
 def _fmi2(block: Block, variables: ET.Element, structure: ET.Element) -> None:
-    """Add one XML element per entry; value references number entries from 0, indices from 1."""
+    """Add one XML element per entry; value references count the entries from 0, indices from 1."""
     index: dict[Entry, int] = {}
     for x in block.variables:
         causality, variability = CAUSALITY[x.kind]
@@ -155,7 +155,7 @@ def _suffixes(x: Variable) -> list[str]:
 def _unknowns(
     block: Block, names: tuple[str, str]
 ) -> Iterator[tuple[str, Variable, list[list[Entry]]]]:
-    """Yield (name, output, dependencies): all outputs during steps, then all at the start."""
+    """Yield (XML tag, output, dependencies): each output during steps, then each at the start."""
     inputs = {x.name for x in block.variables if x.kind in ("independent", "input")}
     outputs = [x for x in block.variables if x.kind == "output"]
     for x in outputs:

@@ -99,7 +99,7 @@ def _link(name: str, body: Any, subject: str) -> Link:
 
 
 def real_numbers(values: Any, shape: int | tuple[int, ...], subject: str, wanted: str) -> Vector:
-    """Return the values as floats in `shape`; refuse strings, which NumPy would parse."""
+    """Return the values as an array of floats of this shape; refuse strings and complex numbers."""
     try:
         numbers = np.array(values)
         if numbers.dtype.kind in "SUc":
@@ -123,7 +123,7 @@ def dh_row(row: Any, subject: str) -> Vector:
 
 
 def check_angles(angles: Mapping[str, Scalar], subject: str) -> None:
-    """Refuse angles above one turn, which may be degrees by mistake; symbols are not checked."""
+    """Refuse angles of more than one turn, which may be degrees by mistake; skip symbols."""
     for name, angle in angles.items():
         if not isinstance(angle, str) and abs(angle) > 2 * pi + 1e-9:
             raise ModelError(
@@ -161,7 +161,7 @@ def dh_connection(
 
 
 def has_symbols(values: Any) -> bool:
-    """Return whether nested sequences contain the name of a constant."""
+    """Return whether a value, or a nested sequence of values, contains the name of a constant."""
     if isinstance(values, str):
         return NAME.fullmatch(values) is not None and values.lower() not in NUMBERS
     plain = values.tolist() if isinstance(values, np.ndarray) else values
@@ -178,9 +178,9 @@ def symbolic_arm(
     names: tuple[str, Sequence[str], Sequence[str]] | None = None,
     labels: Sequence[str] = (),
 ) -> RobotModel:
-    """Return the serial arm of a modified DH table that contains names of constants.
+    """Return the serial arm of a DH table in the modified convention, with names of constants.
 
-    `names` is (base name, joint names, link names); `labels` are the names of rows in messages.
+    `names` is (base name, joint names, link names); `labels` name the rows in error messages.
     """
     if convention != "modified":
         raise ModelError(
@@ -233,7 +233,7 @@ def _row(row: Any, subject: str) -> DHRow:
 
 
 def _parameters(body: Any, label: str) -> list[Scalar]:
-    """Return the ten inertial parameters of `body`, which is (mass, com, inertia) or the ten."""
+    """Return a body's ten inertial parameters; `body` is (mass, com, inertia) or these ten."""
     subject = f"the inertia of {label}"
     if len(body) == 10:
         return _scalars(body, 10, subject, f"ten numbers or names, {' '.join(PHI)}")
@@ -273,7 +273,7 @@ def _scalars(values: Any, n: int, subject: str, wanted: str) -> list[Scalar]:
 
 
 def general_arm(joints: str) -> RobotModel:
-    """Return the general serial arm of symbolic constants, for which papers count operations."""
+    """Return the general serial arm with symbolic constants; papers count operations for it."""
     if not re.fullmatch("[RP]+", str(joints)):
         raise ModelError(f"joints is {quote(joints)}: expected letters R and P, such as 'RRPRRR'")
     numbered = [(i + 1, letter) for i, letter in enumerate(joints)]

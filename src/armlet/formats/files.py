@@ -50,7 +50,7 @@ class Folders:
 
     A file is looked for in the model's own folder first, then in the user's `folders`, in their
     order. The file must lie in one of these folders, or in the ROS package or Gazebo model that
-    contains the model's own folder: paths and links to other places are refused.
+    contains the model's own folder: paths and symbolic links to other places are refused.
     """
 
     def __init__(self, own: Path, named: Sequence[str | Path] = ()) -> None:
@@ -66,7 +66,7 @@ class Folders:
         """Kind of file -> number of bytes that may still be read."""
 
     def file(self, name: str, where: str) -> Path:
-        """Return the path of the file `name`; `where` is the line that names the file."""
+        """Return the path of the file `name`; error messages begin with `where`."""
         if not name or "\0" in name or len(name) > MAX_PATH:
             raise ModelError(
                 f"{where}: the file name is {quote(name)}: expected the path of a file"
@@ -97,7 +97,7 @@ class Folders:
         return file
 
     def read(self, path: Path, kind: str, most: int, subject: str) -> bytes:
-        """Read a file of at most `most` bytes, within the remaining budget of its `kind`."""
+        """Return the bytes of a file; refuse a file that is larger than `most` or `left[kind]`."""
         most = min(most, self.left[kind])
         try:
             with path.open("rb") as file:
@@ -126,7 +126,7 @@ class Folders:
         )
 
     def _package(self, name: str, mark: str) -> Path | None:
-        """Search for a package in and around the allowed folders, then below the user's folders."""
+        """Search the allowed folders for a package, then all subfolders of the user's folders."""
         if name in ("", ".", ".."):
             return None
         around = [x for x in self.allowed if name in (x.name, _package_name(x, mark))]

@@ -51,12 +51,12 @@ NOT_MODELLED = (
     ("tendon_dampingpoly", ALONG, "a force along it", DAMPER),
     ("tendon_frictionloss", ALONG, "a force along it", FRICTIONLOSS),
 )
-"""Passive forces that armlet does not model: for each force the model's array, the words in
-messages (plural, singular), and the flag that disables the force."""
+"""Passive forces that armlet does not model: for each force, its array in the MuJoCo model, its
+names in messages (plural, singular), and the flag in `disableflags` that disables it."""
 Places = Mapping[tuple[str, str], str]
 """(kind, name) of a body, joint, equality, tendon or actuator -> file and line."""
 Shapes = Mapping[int, Mesh | None]
-"""Geom number -> mesh in the geom's frame, or None if the mesh is not drawn."""
+"""Geom index -> mesh to draw, in the geom's frame, or None to draw nothing."""
 
 
 @np.errstate(all="ignore")  # `check` refuses infinite numbers and NaN later
@@ -66,7 +66,7 @@ def read_mujoco(
     places: Places = MappingProxyType({}),
     meshes: Shapes = MappingProxyType({}),
 ) -> Description:
-    """Convert a mujoco.MjModel to a description with the world as base and the model's q."""
+    """Convert a mujoco.MjModel to a description; the base is the world, and q is MuJoCo's qpos."""
     if not all(hasattr(model, name) for name in ("body_parentid", "actuator_ctrladr", "opt")):
         raise ModelError(
             f"from_mujoco was given {quote(model)}: expected a mujoco.MjModel of MuJoCo 4 or newer"
@@ -89,7 +89,7 @@ def read_mujoco(
 
 
 class _Reader:
-    """Convert parts of a model; integer arguments are MuJoCo's numbers of bodies, joints, etc."""
+    """Convert parts of a model; integer arguments are MuJoCo's indices of bodies, joints, etc."""
 
     def __init__(self, model: Any, problems: Problems, places: Places, meshes: Shapes) -> None:
         self.model, self.problems, self.places, self.meshes = model, problems, places, meshes
@@ -121,10 +121,11 @@ class _Reader:
         return int(self.model.opt.disableflags) & flags == flags
 
     def _free_bodies_beside(self) -> set[int]:
-        """Return the numbers of free bodies that are left out; add a note that names the trees.
+        """Return the indices of all bodies in trees to leave out; add a note that names the trees.
 
-        If a tree of joints has no free joint, all trees with a free joint are left out. Otherwise,
-        trees with only a free joint are left out, unless no tree has further joints.
+        If some tree has joints but no free joint, it is a robot with a fixed base. Then, all trees
+        with a free joint are left out. Otherwise, if some tree has a free joint and other joints,
+        it is a robot with a floating base. Then, all trees with only a free joint are left out.
         """
         model = self.model
         roots = model.body_rootid[model.jnt_bodyid]
@@ -145,7 +146,7 @@ class _Reader:
         return [(i, name) for i, name in enumerate(self.bodies) if i not in self.left_out]
 
     def tree(self) -> tuple[list[Link], list[Connection]]:
-        """Return links (bodies, sites) and joints, with massless links between a body's joints."""
+        """Return links and joints; massless links stand for sites and separate a body's joints."""
         model, links, joints = self.model, list[Link](), list[Connection]()
         taken = set(self.bodies)
         for i, name in self._robot_bodies():
@@ -225,7 +226,7 @@ class _Reader:
         return actuated
 
     def _sites(self, i: int) -> list[tuple[int, str]]:
-        """Return (number, name) of a body's named sites; NAME_site if NAME is also a body."""
+        """Return (index, name) of each named site of a body; X_site if a body is also called X."""
         model = self.model
         named = [(k, model.site(k).name) for k in np.flatnonzero(model.site_bodyid == i).tolist()]
         return [(k, f"{x}_site" if x in self.bodies else x) for k, x in named if x]
@@ -245,7 +246,10 @@ class _Reader:
         return tuple(drawn), tuple(solids)
 
     def tool(self) -> str | None:
-        """Return the only moving tip's name, or its only site's name; None unless one tip moves."""
+        """Return the name of the tool if exactly one leaf body moves; otherwise, return None.
+
+        The tool is the named site on this body if there is exactly one; otherwise, it is the body.
+        """
         model = self.model
         inner = self.left_out.union(model.body_parentid.tolist())
         tips = [i for i in np.flatnonzero(model.body_weldid).tolist() if i not in inner]
@@ -269,14 +273,14 @@ class _Reader:
         }
 
     def _is_torque(self, k: int) -> bool:
-        """Return whether the control of actuator `k` is directly its force."""
+        """Return whether the control of actuator `k` equals the actuator's force."""
         model = self.model
         laws = model.actuator_gaintype[k], model.actuator_biastype[k], model.actuator_dyntype[k]
         is_plugin = model.actuator_plugin[k] >= 0
         return not (is_plugin or any(laws)) and bool(model.actuator_gainprm[k, 0] == 1)
 
     def _add_motor(self, k: int) -> None:
-        """Add rotor inertia, damping and force limit of actuator `k` to its joint, by the gear."""
+        """Add armature, damping and force limit of actuator `k` to its joint, scaled by gear."""
         model, control = self.model, self.model.actuator_ctrladr[k]
         joint = int(model.actuator_trnid[k, 0])
         dof = model.jnt_dofadr[joint]
@@ -290,7 +294,7 @@ class _Reader:
         self.efforts[joint] = self.efforts.get(joint, 0.0) + (gear * force if gear else 0.0)
 
     def control_laws(self) -> tuple[str, ...]:
-        """Return a note on actuators with a control law; note actuators that act on no joint."""
+        """Return a note if actuators have control laws; report actuators that act on no joint."""
         others = Counter(self.targets[k] for k in self.on_others)
         if others:
             counts = listing([f"{count} on a {target}" for target, count in others.items()])
@@ -339,7 +343,7 @@ class _Reader:
         return {int(bodies[x]) for x in objects}
 
     def _refuse_loop(self, bodies: set[int], said: str, where: str) -> None:
-        """Refuse a constraint that closes a loop; only note a constraint to a mocap body."""
+        """Add an error for a constraint that closes a loop, or a note if it is to a mocap body."""
         if any(self.model.body_mocapid[i] >= 0 for i in bodies):
             held = "it holds the robot to a mocap body, which is moved from outside"
             self.problems.note(f"{where}: {said} is left out: {held}")
@@ -350,7 +354,7 @@ class _Reader:
         )
 
     def refuse_others(self) -> None:
-        """Refuse elements that change the dynamics and that passive="ignore" cannot leave out."""
+        """Add errors for elements that change the dynamics even with passive="ignore"."""
         model, problems = self.model, self.problems
         if model.nflex:
             problems.error(f"{problems.where}: {model.nflex} flexes: expected rigid bodies")
@@ -392,14 +396,19 @@ class _Reader:
                 yield PassiveForce("gravity compensation of links", quote(name), said, where)
 
     def _exempt_rows(self, array: str) -> Container[int]:
-        """Return the rows of an array to skip: modelled rows, and rows of bodies in `left_out`."""
-        if array == "actuator_damping":
-            return self.on_joints
+        """Return the rows of `array` to skip: the force is modelled, or is on a left-out body."""
+        if array.startswith("actuator"):
+            return [
+                k
+                for k, joint in enumerate(self.model.actuator_trnid[:, 0])
+                if self.targets[k] == "joint"
+                and (array == "actuator_damping" or self.model.jnt_bodyid[joint] in self.left_out)
+            ]
         bodies = {"jnt": self.model.jnt_bodyid, "dof": self.model.dof_bodyid}.get(array[:3], [])
         return np.flatnonzero(np.isin(bodies, [*self.left_out])).tolist()
 
     def _owner(self, kind: str, k: int) -> tuple[str, str]:
-        """Return the element of row `k` as messages call it, and the element's file and line."""
+        """Return an element's name in messages, and its file and line; `k` is its MuJoCo index."""
         if kind in ("jnt", "dof"):
             name = self.joints[k if kind == "jnt" else self.model.dof_jntid[k]]
             kind = "joint"

@@ -111,7 +111,7 @@ def takes_options(
 
 
 def lock_values(lock: Mapping[str, float] | None) -> dict[str, float]:
-    """Return joint name -> value to lock; refuse values that are not finite numbers."""
+    """Return joint name -> locked position; refuse positions that are not finite numbers."""
     lock = {} if lock is None else lock
     if not isinstance(lock, Mapping):
         raise ModelError(f"lock is {quote(lock)}: expected a value for each joint, by its name")

@@ -24,18 +24,18 @@ OLDEST = 4
 MAX_ELEMENTS = 20_000
 """Maximum number of elements, including copies; MuJoCo's time grows with the number squared."""
 LONG_NAME = 100
-"""Names of copies get longer: this number of added characters counts as one element."""
+"""A copy counts as one more element per this number of characters added to its name."""
 MAX_NESTED = 20
 SOFT = ("composite", "flexcomp", "flex")
 NAMING = ("contact", "tendon", "equality", "actuator", "sensor")
 """Sections whose elements refer by name to elements of bodies."""
 ORDER = {"include": 0, "asset": 0, "worldbody": 2}
-"""Rank of sections in the order of checks (1 for others); MuJoCo accepts any order."""
+"""Section -> rank in the order of checks (1 for others); a file may have any order."""
 SPHERE, HFIELD, MESH, SDF = 2, 1, 7, 8
 NEVER, ALWAYS = 0, 1
-"""Values of inertiafromgeom; any other value counts geoms only if a body has no <inertial>."""
+"""Values of inertiafromgeom; with other values, geoms count only in bodies without <inertial>."""
 MEMORY, MEMORY_PER_JOINT = 2**20, 1000
-"""Memory (bytes) that suffices for a model, and for each joint; a file may ask for far more."""
+"""Memory (bytes) per model, and in addition per joint; it replaces what the file asks for."""
 CURE = 'add the file, give the body an <inertial>, or the geom mass="0"'
 
 
@@ -171,7 +171,7 @@ def _label(element: Element) -> str:
 
 
 class _Meshes:
-    """Meshes of a spec; `reduce` removes meshes that no inertia needs."""
+    """Meshes of an `MjSpec`; `reduce` removes meshes that no inertia needs."""
 
     def __init__(self, spec: Any, files: _Files) -> None:
         self.spec, self.files = spec, files
@@ -233,7 +233,7 @@ class _Meshes:
         return path is not None
 
     def shapes_of_geoms(self, model: Any) -> dict[int, Mesh | None]:
-        """Return geom number -> mesh to draw (or None), in the geom's frame as moved by MuJoCo."""
+        """Return geom index -> mesh to draw or None, with the pose in the compiled geom's frame."""
         shapes = {}
         for geom, shape in self.geoms:
             k = model.geom_dataid[geom.id]

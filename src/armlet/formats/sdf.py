@@ -135,7 +135,7 @@ class Scope:
         return self.poses[name]
 
     def place(self, element: Element, default: str, chain: tuple[str, ...] = ()) -> Pose:
-        """Return an element's pose in the model; if <pose> names no frame, `default` is used."""
+        """Return an element's pose in the model; a <pose> without a frame is in frame `default`."""
         user = element.first("pose") or element
         return self.pose_of(relative_to(element) or default, user, chain) @ raw_pose(element)
 
@@ -175,7 +175,7 @@ class Scope:
 
 
 def _name(element: Element, scope: Scope) -> str:
-    """Return an element's name; before SDF 1.7, a joint NAME with a link NAME is NAME_joint."""
+    """Return an element's name; before SDF 1.7, a joint X becomes X_joint if a link is called X."""
     name = element.word("name")
     other = scope.named.get(name)
     if scope.version >= 7 or other is None or element.tag == other.tag:
@@ -188,7 +188,7 @@ def _name(element: Element, scope: Scope) -> str:
 
 
 def read_sdf(root: Element, file: Path, folders: Folders, problems: Problems) -> Description:
-    """Convert an SDF file with one model, or a world with models, to a description."""
+    """Convert the models of an SDF file, or of its first world, to a description."""
     if root.tag not in ROOTS:
         raise root.error(f"the root element is <{clip(root.tag)}>: expected <sdf>")
     worlds, models = root.all("world"), root.all("model")
@@ -309,7 +309,7 @@ class _Reader:
         return self.folders.file(f"{folder}/{name}", include.where)
 
     def read(self, scopes: Sequence[Scope]) -> None:
-        """Read links first, since joints may come before their links, then joints and frames."""
+        """Read all links, then joints and frames, since a joint may come before its links."""
         named = [(scope, *item) for scope in scopes for item in scope.named.items()]
         for scope, name, element in named:
             if element.tag == "link":
@@ -362,7 +362,10 @@ class _Reader:
         )
 
     def _compensate_weightless(self, gravity: Vector) -> Vector:
-        """Compensate links with <gravity> false; return gravity, zero if no other link has mass."""
+        """Compensate the weight of links with <gravity> false, and return gravity.
+
+        If no other link has mass, return zero gravity instead.
+        """
         names = {link.name for link in self.weightless}
         if names and all(link.name in names or not link.mass for link in self.links):
             return 0 * gravity
@@ -483,7 +486,7 @@ class _Reader:
         return owner.prefix + link, self.poses[owner.prefix + link]
 
     def _axis(self, scope: Scope, name: str, axis: Element, child_at: Pose) -> Vector:
-        """Return a joint's axis in the child's frame; the file's default is the joint's frame."""
+        """Return a joint's axis, converted from the frame used in the file to the child's frame."""
         xyz = axis.first("xyz")
         values = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.text_numbers(3)
         frame = axis.child("xyz").get("expressed_in") or name

@@ -338,7 +338,7 @@ def write_toml(robot: RobotModel, path: str | Path) -> None:
 
 
 def toml_text(robot: RobotModel) -> str:
-    """Return the robot in armlet's TOML format: frames by pose and axis, angles in radians."""
+    """Return the robot as TOML text, with poses and axes (not DH rows) and angles in radians."""
     description = describe(robot)
     links = {link.name: link for link in description.links}
     ties = {tie.joint: tie for tie in description.ties}

@@ -291,7 +291,7 @@ def _mimic(element: Element) -> list[Tie]:
 
 
 def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
-    """Return joint name -> drive, with the rotor inertia (as seen at the joint) and the offset."""
+    """Return joint name -> drive with rotor inertia (seen at the joint) and friction offset."""
     names = [*dict.fromkeys(joint.get("name") for joint in root.all("joint"))]
     drives = {}
     for transmission in root.all("transmission"):
@@ -325,7 +325,7 @@ def write_urdf(robot: RobotModel, path: str | Path) -> None:
 
 
 def urdf_text(robot: RobotModel) -> str:
-    """Return the robot as URDF text; frames on fixed joints become massless links."""
+    """Return the robot as URDF text; its frames become massless links on fixed joints."""
     description = _on_axes(describe(robot))
     _check_characters(description)
     root = ElementTree.Element("robot", name=description.name)
@@ -357,7 +357,8 @@ def _check_characters(description: Description) -> None:
 def _on_axes(description: Description) -> Description:
     """Return the description with each joint axis through the child's origin, as in URDF.
 
-    A link off its axis becomes a fixed frame of a new link, which is on the axis and has the mass.
+    If a link's origin is off its joint axis, a new link with the origin on the axis takes over mass
+    and inertia. The old link becomes a massless frame that is fixed to the new one.
     """
     links: list[Link] = []
     joints: list[Connection] = []

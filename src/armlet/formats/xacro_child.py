@@ -2,8 +2,8 @@
 
 This module imports nothing from armlet. It reads and writes lines of JSON. It first reads the
 request {"file", "arguments"}. For every $(find NAME) it writes {"find": NAME} and reads the folder
-of this package. Finally it writes {"text", "known"}, where "known" lists the arguments that the
-file declares or uses, or, after an error, {"error", "file", "macros", "missing"}.
+of this package. Finally it writes {"text", "known"}; "known" lists the arguments that the file
+declares or uses. After an error, it writes {"error", "file", "macros", "missing"} instead.
 """
 
 import json

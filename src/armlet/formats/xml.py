@@ -79,7 +79,7 @@ class Element:
         return self.child(tag).text.strip() or default
 
     def number_of(self, *tags: str, default: float = 0.0) -> float:
-        """Return the number (`value` or text) in the first existing child, in order of `tags`."""
+        """Return the number (`value` or text) in the first child found, trying `tags` in order."""
         for child in filter(None, map(self.first, tags)):
             if "value" in child.attributes:
                 return child.number("value")
@@ -168,8 +168,9 @@ def read_xml(path: Path) -> Element:
 def parse_xml(data: bytes, file: str) -> Element:
     """Parse the bytes of a file, called `file` in messages, and return the root element.
 
-    Other robot readers accept an XML declaration after the start, and "--" in comments. If parsing
-    fails there, the declaration or the comments become spaces, and the bytes are parsed again.
+    Other robot readers accept an XML declaration after the file's start, and "--" in comments. If
+    parsing fails for such a reason, the declaration or all comments are replaced by spaces, and the
+    bytes are parsed again.
     """
     overlooked = [expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_MISPLACED_XML_PI]
     while True:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 MEMORY = 6.0
-"""The half width of the parallel filter, in cut-off periods, where its weights are about 1e-6."""
+"""The half width of a filter in periods of its cut-off; weights beyond it are negligible."""
 POWER = 0.95
 """The share of a position's power that lies below the motion frequency."""
 NOISE = 0.1
@@ -28,9 +28,9 @@ def lowpass(
 ) -> list[Array]:
     """Apply a zero-phase Butterworth filter; return every `step`-th row and its time derivatives.
 
-    Both ends are extended by odd reflection over the filter's half width. The line from the first
-    to the last row is subtracted before, and added after, the Fourier transform is multiplied by
-    the gain. The filter corresponds to `scipy.signal.sosfiltfilt`, with exact derivatives.
+    Both ends are extended by odd reflection over the filter's half width. Deviations from the
+    straight line between the first and last row are filtered by the Fourier transform. The filter
+    corresponds to `scipy.signal.sosfiltfilt`, with exact derivatives.
     """
     from scipy.fft import next_fast_len
 
@@ -54,7 +54,7 @@ def lowpass(
 
 
 def half_width(cutoff: float, rate: float) -> int:
-    """Return the number of rows on each side of a row that the parallel filter averages."""
+    """Return the number of rows that a filter averages on each side of a row."""
     return ceil(MEMORY * rate / cutoff)
 
 
@@ -69,9 +69,9 @@ def decimate(
 ) -> Array:
     """Filter `count` rows as `lowpass` does; return only the filtered rows at `indices`.
 
-    `blocks` yields arrays of consecutive rows, of any shape, that start at row `first` and include
-    all rows within `half_width` of an index. A filtered row is a weighted mean of the rows around
-    its index, so only one block is in memory. Both ends are extended by odd reflection.
+    `blocks` yields consecutive rows in arrays, beginning with row `first`. They must include all
+    rows within `half_width` of an index. A filtered row is a weighted mean of the rows around its
+    index, so only one block is in memory. Both ends are extended by odd reflection.
     """
     half = half_width(cutoff, rate)
     gain = _gain(np.fft.rfftfreq(4 * half, 1 / rate), cutoff, order)
@@ -96,7 +96,7 @@ def decimate(
 
 
 def _mean(weights: Array, i: int, count: int) -> tuple[int, Array]:
-    """Return the first row of the weighted mean around row i, and the weights from this row on."""
+    """Return the index of the first row averaged for row i, and the weights from this row on."""
     half = len(weights) // 2
     around = np.arange(i - half, i + half + 1)
     first, last = max(0, i - half), min(count, i + half + 1)
@@ -116,7 +116,7 @@ def smoothing_spline(
 ) -> list[Array]:
     """Fit a smoothing spline to samples (t, x); return its values and derivatives at times `at`.
 
-    The spline that minimises Σ (x - y)² + λ ∫ ÿ² has the gain 1/(1 + λ ω⁴ Δt) at a frequency ω.
+    The spline y that minimises Σ (x - y)² + λ ∫ ÿ² has the gain 1/(1 + λ ω⁴ Δt) at a frequency ω.
     λ is chosen such that the gain at the cut-off is one half.
     """
     from scipy import interpolate  # which takes as long to load as all of armlet
@@ -131,7 +131,7 @@ def smoothing_spline(
 
 
 def interpolate(at: Array, t: Array, x: Array) -> Array:
-    """Return the columns of `x`, sampled at times `t`, linearly interpolated to times `at`."""
+    """Linearly interpolate each column of the samples (t, x) at times `at`."""
     return np.stack([np.interp(at, t, column) for column in x.T], axis=1)
 
 
@@ -147,7 +147,7 @@ class Spectrum(NamedTuple):
 
 
 def spectrum(x: Array, rate: float) -> Spectrum:
-    """Return the Welch spectrum of each column; the floor is the median above `rate` / 4."""
+    """Return the Welch spectrum of each column; its noise floor is the median above `rate` / 4."""
     from scipy.signal import welch  # which takes as long to load as all of armlet
 
     f, power = welch(x, rate, nperseg=min(len(x), SEGMENT), detrend="linear", axis=0)
@@ -155,17 +155,17 @@ def spectrum(x: Array, rate: float) -> Spectrum:
 
 
 def motion_frequencies(s: Spectrum) -> Array:
-    """Return for each column the frequency below which a share `POWER` of its power lies."""
+    """Return the frequency below which a share `POWER` of each column's noise-free power lies."""
     above = np.maximum(s.power - s.floor, 0)
     share = np.cumsum(above, axis=0) / np.maximum(above.sum(axis=0), 1e-300)
     return np.asarray(s.f[np.argmax(share >= POWER, axis=0)])
 
 
 def quiet_cutoff(s: Spectrum, bandwidth: float, derivatives: int) -> float:
-    """Return the highest cut-off f that limits relative noise after differentiation to `NOISE`.
+    """Return the highest cut-off at which noise is at most a share `NOISE` of each derivative.
 
-    After d derivatives, noise of power density N has below f the variance N (2π)²ᵈ f²ᵈ⁺¹/(2d + 1).
-    This is compared with the derivative's power above the noise floor, up to the bandwidth.
+    Noise with power density N, differentiated d times, has the variance N (2π)²ᵈ f²ᵈ⁺¹/(2d + 1)
+    below a frequency f. The derivative's own variance is taken up to the bandwidth, without noise.
     """
     w = (2 * np.pi * s.f[:, None]) ** (2 * derivatives)
     own = np.where(s.f[:, None] <= bandwidth, np.maximum(s.power - s.floor, 0) * w, 0)

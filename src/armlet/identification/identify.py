@@ -1,7 +1,8 @@
 """Identify the parameters of an arm, or of its payload, from logs.
 
-`preprocess` converts a log to samples. The torque model converts samples to rows, which are reduced
-to triangular factors run by run. The factors of all runs determine the estimate.
+`preprocess` converts a log to samples. The torque model converts samples to rows of the equations
+W x = τ for the parameters x. A QR decomposition reduces the rows of each run to one triangular
+factor per joint. Least squares needs only these factors; the estimators `ALL_ROWS` need all rows.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ from armlet.robot.components import BASE, PHI
 Estimator = Literal["ordinary", "weighted", "robust", "instrumental"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 STORED = 8
-"""The number of runs whose samples are stored for the report; later runs store only factors."""
+"""The number of runs whose samples are stored; later runs store only triangular factors."""
 ALL_ROWS = {"instrumental": "instrumental variables", "robust": "a robust estimate"}
 """The estimators that need all rows at once, mapped to their names in messages."""
 
 
 class Client(Protocol):
-    """Interface of a Dask client: the only method that armlet calls."""
+    """The part of a Dask client's interface that armlet uses."""
 
     def map(self, function: Callable[..., Any], items: Sequence[Any], *, pure: bool) -> Any:
         """Submit function(item) for every item, and return the futures."""
@@ -73,7 +74,7 @@ def identify(
     logs : Log, or iterable of Log or functions
         One or more runs. To hold one log in memory at a time, pass a generator of logs, or a list
         of functions such as `functools.partial(armlet.Log.read, path, robot)`. If a function fails,
-        its log is left out with a warning.
+        or returns a log that cannot be used, this log is left out with a warning.
     model : TorqueModel, optional
         The parameters to identify; by default the minimal parameters, which include viscous
         friction, Coulomb friction and a torque offset of every joint.
@@ -81,18 +82,21 @@ def identify(
         Whether to also estimate physically consistent bodies, by linear matrix inequalities; or a
         `Physical` with options. Needs cvxpy; by default True if cvxpy is installed.
     estimator : {"weighted", "ordinary", "robust", "instrumental"}
-        Least squares: weighted by each joint's noise, unweighted, or robust (less weight for large
-        residuals, Huber). Or instrumental variables, which noise in the positions does not bias.
+        "weighted": least squares, weighted by each joint's noise. "ordinary": without weights.
+        "robust": with less weight for large residuals (Huber). "instrumental": by instrumental
+        variables, so that noise in the positions causes no bias.
     instrument : function, optional
         For instrumental variables: a function(robot, run), such as the result of `closed_loop`,
-        that returns noise-free positions (k, n) at the times `run.t`. Its `robot` has the current
-        estimate. By default, the measured positions are low-pass filtered instead.
+        that returns noise-free positions (k, n) at the times `run.t`. In each iteration, `robot`
+        has the parameters estimated so far. By default, the positions are the measured ones after a
+        low-pass filter.
     preprocessing : Preprocessing, optional
         How logs are resampled, filtered and differentiated.
-    validation : float or sequence of Log
-        Data held out for validation: the last share of each run, from 0 to 1, or separate logs.
+    validation : float, or iterable of Log or functions
+        The data held out for validation: either the last share of each run, a number in [0, 1), or
+        separate logs, in any form that `logs` accepts.
     client : distributed.Client, optional
-        A Dask client whose workers read the logs and compute the factors.
+        A Dask client; its workers read and preprocess the logs, and compute regressors.
 
     Returns
     -------
@@ -201,7 +205,7 @@ def _doubts(regressor: TorqueRegressor, factors: Factors, estimator: str) -> Ite
 def _estimate(
     estimator: Estimator, regressor: TorqueRegressor, data: Runs, instrument: Instrument | None
 ) -> tuple[Estimate, Array, InstrumentTest | None, Gains | None]:
-    """Return the estimate, the factor of (W | τ) over noise, the instrument test, and the gains."""
+    """Return the estimate, (W | τ) for `physical_parameters`, the instrument test and the gains."""
     if regressor.gains:
         joints = regressor.robot.joint_names
         estimate, gains = estimators.calibrate(data.used, joints, data.repeats)
@@ -231,12 +235,12 @@ def _estimate(
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Factors, samples and preprocessing choices of one or more logs."""
+    """Triangular factors, samples, preprocessing choices and notes of one or more logs."""
 
     used: Factors
     held_out: Factors
     independent: float = 0.0
-    """The number of independent rows per joint in `used`: filtering correlates successive rows."""
+    """The number of independent rows per joint in `used`; filters correlate successive rows."""
     choices: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     samples: tuple[Samples, ...] = ()
@@ -271,7 +275,7 @@ def read_runs(
 ) -> Iterator[Runs]:
     """Yield one `Runs` per log, in order, computed locally or by the workers of a Dask client.
 
-    The last `share` of each log's rows is held out. If a reading function fails, warn and go on.
+    The last `share` of rows is held out. Warn of functions that fail or return unusable logs.
     """
     work = partial(_read_run, regressor, settings, share)
     numbered = enumerate(each_log(logs))
@@ -288,7 +292,7 @@ def read_runs(
 def _by_workers(
     work: Callable[..., Runs | str], numbered: list[tuple[int, Log | Reader]], client: Client
 ) -> Iterator[Runs | str]:
-    """Yield the results of a Dask client, which reruns the tasks of failed workers."""
+    """Yield work(x) for each x in `numbered`; the client reruns the tasks of failed workers."""
     for future in client.map(work, numbered, pure=False):
         yield future.result()
         future.release()
@@ -300,7 +304,7 @@ def _read_run(
     share: float,
     numbered: tuple[int, Log | Reader],
 ) -> Runs | str:
-    """Return the `Runs` of one log, or an error message if its reading function fails."""
+    """Return the `Runs` of one log, or the error message if a function returns no usable log."""
     k, log = numbered
     try:
         run = _run(regressor, settings, share, open_log(log))
@@ -333,9 +337,9 @@ def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log:
 def _independent_share(samples: Samples) -> float:
     """Return the ratio of independent rows to all rows.
 
-    Filtered noise has 2 `gain` `cutoff` independent values per second. Here `gain` is the integral
-    of the squared gain 1 / (1 + f²ᵐ)² of a Butterworth filter of order m, applied forwards and
-    backwards.
+    Noise filtered at a cut-off f has 2 a f independent values per second. Here a is the integral
+    over x, the frequency divided by f, of the squared gain 1 / (1 + x²ᵐ)² of a Butterworth filter
+    of order m that is applied forwards and backwards.
     """
     if len(samples.indices) < 2:
         return 1.0
@@ -422,7 +426,7 @@ def identify_payload(
     Parameters
     ----------
     arm : Robot or Identified
-        The arm without the payload: a robot with friction or, more accurate, an identified arm.
+        The arm without the payload: a robot with friction, or an identified arm (more accurate).
     logs : Log, or iterable of Log or functions
         Runs with the payload, in any form that `identify` accepts.
     frame : str, optional
@@ -472,7 +476,7 @@ def identify_payload(
 
 
 def _payload_rows(arm: Robot | Identified, body: int, run: Samples) -> Iterator[Rows]:
-    """Yield regressor columns of one body, and the torques that the bare arm does not explain."""
+    """Yield the regressor of one body, and the measured torques less those of `arm`, by chunks."""
     robot = arm.regressor.robot if isinstance(arm, Identified) else arm
     own = slice(10 * body, 10 * body + 10)
 

@@ -1,6 +1,6 @@
 """Preprocess logs for identification: resample, filter, differentiate and decimate.
 
-Positions are filtered without phase at a high cut-off and differentiated. Torques and regressor
+Positions are filtered at a high cut-off, with zero phase, and differentiated. Torques and regressor
 columns are both filtered at a lower cut-off, the bandwidth, and decimated (parallel filtering,
 Gautier 1997). This removes noise and vibration that a rigid-body model does not describe.
 """
@@ -24,21 +24,21 @@ Flags = NDArray[np.bool_]
 JITTER = 1e-3
 """Logs are resampled if times deviate from an even grid by this share of a step."""
 GAP = 10.0
-"""A time step is a gap if it exceeds this many median steps, and a quarter bandwidth period."""
+"""A time step is a gap if it exceeds both this many median steps and 1/(4 bandwidth)."""
 LOWEST_RATE, HIGHEST_BANDWIDTH, HIGHEST_CUTOFF = 0.9, 0.2, 0.4
 """The lowest rate, highest bandwidth and highest cut-off, relative to the sample rate."""
 LOWEST_BANDWIDTH = 1.0
 """The lowest bandwidth chosen by default, in Hz."""
 ABOVE_MOTION = 10.0
-"""The ratio of bandwidth to motion frequency; products of velocities cause harmonics."""
+"""The default ratio of bandwidth to motion frequency; torques contain harmonics of the motion."""
 ABOVE_BANDWIDTH = 10.0
-"""The ratio of cut-off to bandwidth; torques below the bandwidth remain unchanged."""
+"""The default ratio of cut-off to bandwidth; torques below the bandwidth remain unchanged."""
 OVERSAMPLED = 10.0
 """The least ratio of sample rate to cut-off, which resolves sign changes of friction."""
 ROWS_PER_PERIOD = 2.5
-"""Decimated rows per bandwidth period; two rows per period would be independent."""
+"""The number of decimated rows in 1/bandwidth s; about two of them are independent."""
 EDGE = 2.0
-"""The time trimmed at each end, in periods of the lowest cut-off: filters are inaccurate there."""
+"""The time trimmed at each end, where filters are inaccurate, in periods of the lowest cut-off."""
 AGREES = 0.05
 """The largest relative difference to derived velocities at which measured velocities are used."""
 REST = 5e-3
@@ -53,14 +53,14 @@ BLOCK = 512
 class Samples:
     """A preprocessed log, one row per time.
 
-    Torque models are evaluated at all rows; `decimate` then filters their columns and the torques.
+    Regressors are evaluated at all rows; `decimate` then filters their columns and the torques.
 
     Attributes
     ----------
     t : array of shape (k,)
         Times in s, equally spaced.
     q, qd, qdd, tau : arrays of shape (k, n)
-        Positions, velocities, accelerations and torques, filtered without phase.
+        Positions, velocities, accelerations and torques, after zero-phase filters.
     moving : array of bool of shape (k, n)
         Whether each joint moves. Rows of a joint at rest are not used: its friction is unknown.
     rate : float
@@ -127,8 +127,8 @@ class Samples:
     def chunks(self, rows: int) -> "Iterator[Samples]":
         """Yield chunks of the samples with at most `rows` decimated rows each, to save memory.
 
-        Chunks overlap by the filter's half width: decimating each chunk and concatenating the
-        results equals decimating the whole samples, up to rounding.
+        Each chunk extends beyond its decimated rows by the filter's half width. The concatenated
+        results of decimating each chunk therefore equal those of all samples, up to rounding.
         """
         for k in range(0, len(self.indices), max(1, rows)):
             indices = self.indices[k : k + max(1, rows)]
@@ -164,18 +164,18 @@ class Samples:
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """Settings of `preprocess`; settings of None are chosen from the log.
+    """Settings of `preprocess`; settings that are None are chosen from the log.
 
     Attributes
     ----------
     rate : float, optional
-        Rows per second of the even grid for resampling; by default the rate of the log.
+        The rate in Hz of the even time grid for resampling; by default about that of the log.
     cutoff : float, optional
         Cut-off in Hz of the filter for positions, velocities and torques. By default ten times the
         bandwidth, or less if noise would exceed a tenth of an acceleration.
     bandwidth : float, optional
         Cut-off in Hz of the parallel filter for torques and regressors. By default ten times the
-        frequency below which the fastest joint has 95 % of the power of its position.
+        frequency below which 95 % of the power of the fastest joint's position lies.
     order : int
         The order of the Butterworth filters, which are applied forwards and backwards.
     derivative : {"filter", "spline"}
@@ -186,7 +186,7 @@ class Preprocessing:
     acceleration : {"derived", "measured"}
         Whether to use measured accelerations.
     decimate : bool
-        Whether to filter in parallel and decimate; if False, `cutoff` defaults to the bandwidth.
+        Whether to decimate by the parallel filter; if False, `cutoff` defaults to the bandwidth.
     trim : float, optional
         The time in s removed at each end; by default two periods of the lowest cut-off.
     rest : bool
@@ -270,7 +270,7 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
             raise DataError(f"{log.name} has no accelerations: expected acceleration='derived'")
         (qdd,) = smooth("qdd", 0)
     (tau,) = smooth("tau", 0)
-    qd[:, idle] = qdd[:, idle] = 0  # of joints that never move, only noise
+    qd[:, idle] = qdd[:, idle] = 0  # joints that never move have only noise
     if idle.any() and not idle.all():
         names = [repr(log.labels[i]) for i in np.flatnonzero(idle)]
         notes.append(
@@ -440,7 +440,7 @@ def _without_gaps(log: Log, t: Array, trim: float, bandwidth: float, notes: list
 
 
 def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> Flags:
-    """Flag the times that are half a bandwidth period away from rests of the whole arm."""
+    """Flag the times that are 0.5 / `bandwidth` or more away from rests of the whole arm."""
     still = np.all(np.abs(qd) <= REST * np.abs(qd).max(axis=0), axis=1)
     moving, time = _outside(t, still, 0.5 / bandwidth, bandwidth)
     if not time or still.all():
@@ -455,10 +455,10 @@ def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> Flags
 def _joint_in_motion(
     log: Log, t: Array, q: Array, joint: str, bandwidth: float, notes: list[str]
 ) -> Flags:
-    """Flag the times that are outside the rests of a joint.
+    """Flag the times that are 0.5 / `bandwidth` or more away from rests of a joint.
 
-    The speed is the difference of positions over one bandwidth period, which has less noise than a
-    derivative. Only rests longer than two periods count: reversals of direction are shorter.
+    Speed is measured as the travel in 1 / `bandwidth` s, which has less noise than a derivative.
+    Only rests longer than 2 / `bandwidth` s count: reversals of direction are shorter.
     """
     half = 0.5 / bandwidth
     ends = np.clip([t - half, t + half], t[0], t[-1])
@@ -474,7 +474,7 @@ def _joint_in_motion(
 
 
 def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[Flags, float]:
-    """Flag times half a bandwidth period from rests over `longer` s; also return the rest time."""
+    """Flag times 0.5/`bandwidth` or more from rests over `longer` s; also return the rest time."""
     half = 0.5 / bandwidth
     change = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]])))
     first, last = t[change[::2]], t[change[1::2] - 1]

@@ -24,7 +24,7 @@ MEASURED, PREDICTED, RESIDUAL, HELD, OTHER = SHADE, COLOURS[0], COLOURS[3], COLO
 
 
 class Check(NamedTuple):
-    """A check of an identification: a clause with the number and its limit, and the outcome."""
+    """A check of an identification: a clause with a number and its limit, and whether it passed."""
 
     what: str
     passed: bool
@@ -107,7 +107,7 @@ def _table(
     faint: Container[str] = (),
     words: bool = False,
 ) -> str:
-    """Return an HTML table; rows named in `faint` are grey, `words` left-aligns the last column."""
+    """Return an HTML table: rows named in `faint` are grey; `words` left-aligns the last column."""
     lines = ["<tr>" + "".join(f"<th>{escape(x)}</th>" for x in head) + "</tr>"]
     for row in rows:
         mark = ' class="weak"' if row[0] in faint else ""
@@ -212,8 +212,8 @@ def _torques(result: "Identified") -> str:
 def torques(result: "Identified", height: int = 170) -> Any:
     """Return a Plotly figure of measured and predicted torques; data held out are shaded.
 
-    Predictions and residuals are those of `result.robot`. Predictions of the other solution are
-    hidden until the reader clicks on the solution's name. Each joint is `height` pixels high.
+    Predictions and residuals are those of `result.robot`. If there is a second solution, a click on
+    its name shows its predictions. The plot of each joint is `height` pixels high.
     """
     graphs, joints = graph_objects(), result.regressor.robot.coordinates
     units = {"R": "Nm", "P": "N"}
@@ -252,7 +252,7 @@ def torques(result: "Identified", height: int = 170) -> Any:
 
 
 def _residuals(result: "Identified") -> str:
-    """Return HTML with a histogram and a spectrum of each joint's residuals over noise."""
+    """Return HTML with a histogram and a spectrum of each joint's residuals divided by noise."""
     from scipy.signal import welch  # which takes as long to load as all of armlet
 
     graphs = graph_objects()

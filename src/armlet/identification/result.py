@@ -23,7 +23,7 @@ from armlet.plotting import Figure, Plottable, Theme, with_theme
 LEAST_SQUARES, INSTRUMENTAL, CONSISTENT = "least squares", "instrumental variables", "consistent"
 """The names of the solutions in `Identified.solutions`."""
 SMALL_TORQUE = 1e-6
-"""The lower bound on the torque in a joint's relative error, relative to the largest torque."""
+"""The least torque by which a joint's error is divided, relative to the largest joint torque."""
 
 
 class Fit(NamedTuple):
@@ -58,7 +58,7 @@ class Identified(Plottable):
     estimate : Estimate
         The parameters by least squares or instrumental variables, with covariance and noise.
     standard : array, optional
-        The standard parameters (ten per body, then drives and further columns) of the physical
+        The standard parameters (ten per body, then drives and further columns) of those physical
         bodies that fit the torques best; None if physical bodies were not requested.
     fits : mapping of str to Fit
         Torque errors on the data used, by solution name, such as "least squares" or "consistent";
@@ -74,9 +74,9 @@ class Identified(Plottable):
     instrument_test : InstrumentTest, optional
         For instrumental variables: convergence, and a test whether least squares is biased.
     gains : Gains, optional
-        The torque per logged unit, such as Nm/A, with deviations, if gains were identified.
+        The torque per logged unit (Nm/A, for instance) and its standard deviation, if identified.
     samples, held_out : tuples of Samples
-        The preprocessed samples that were used, and the samples held out.
+        The preprocessed samples that were used, and those held out, of up to eight runs each.
     """
 
     regressor: TorqueRegressor
@@ -114,13 +114,13 @@ class Identified(Plottable):
 
     @property
     def solutions(self) -> dict[str, Array]:
-        """The model's parameters by solution name: `values`, and physical bodies if requested."""
+        """The parameters by solution name: `values` and, if requested, those of physical bodies."""
         physical = {} if self.standard is None else {CONSISTENT: self.regressor.Lam @ self.standard}
         return {self.method: self.values, **physical}
 
     @property
     def solution(self) -> str:
-        """The name of the solution in `robot`, files and figures: "consistent" if available."""
+        """The name of the solution that `robot` and all files use: "consistent" if available."""
         return [*self.solutions][-1]
 
     @property
@@ -168,7 +168,7 @@ class Identified(Plottable):
         return self.torques(q, qd, qdd, solution), deviations
 
     def torques(self, q: Array, qd: Array, qdd: Array, solution: str | None = None) -> Array:
-        """Return the torques (k, n) of `robot` or the named `solution`, including known torques."""
+        """Return the torques (k, n) of `robot` or the named `solution`, springs included."""
         return self._torques(q, qd, qdd, self._parameters(solution))
 
     def _torques(self, q: Array, qd: Array, qdd: Array, x: Array) -> Array:

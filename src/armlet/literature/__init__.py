@@ -23,7 +23,7 @@ from armlet.scalar import Vector
 
 @dataclass(frozen=True)
 class Total:
-    """A published operation count; `M` and `A` are polynomials in the number of joints."""
+    """A published operation count; `M` and `A` are coefficients of 1, n, n², … for n joints."""
 
     quantity: str
     method: str
@@ -33,13 +33,13 @@ class Total:
     n: tuple[int, ...]
     """Numbers of joints for which the publication prints the count."""
     misprints: tuple[tuple[int, int, int], ...] = ()
-    """Misprinted counts (n, M, A); the polynomials give the corrected counts, `note` the reason."""
+    """Misprinted counts (n, M, A); `M` and `A` above are corrected, and `note` gives the reason."""
     formulation: str = ""
     """armlet's formulation of the method; if empty, armlet's cheapest formulation is counted."""
     starting_from: str = ""
     """Intermediate result, such as "bias", whose operations are not counted."""
     beyond: str = ""
-    """Quantity and formulation, as "quantity formulation", whose operations are not counted."""
+    """Quantity and formulation whose operations are subtracted, such as "inertia_matrix lin"."""
     prismatic: int = 0
     """Number of the only prismatic joint, counted from one; 0 if all joints are revolute."""
     twists: str = "general"
@@ -68,7 +68,7 @@ class Total:
         return _count(scope, n)
 
     def verdict(self, n: int) -> str:
-        """Return "below", "equal" or "above": armlet's count against the smaller published one."""
+        """Return "below", "equal" or "above": armlet's total vs. min(printed, corrected total)."""
         difference = self.count(n).total - min(
             self.printed_count(n).total, self.corrected_count(n).total
         )
@@ -77,7 +77,7 @@ class Total:
 
 @cache
 def _count(scope: Total, n: int) -> Count:
-    """Count operations of `scope.formulation`, or of the formulation with the fewest."""
+    """Count operations of `scope.formulation`; if it is empty, of the cheapest formulation."""
     arm = general_arm("".join("P" if i == scope.prismatic else "R" for i in range(1, n + 1)))
     if scope.twists == "quarter":
         arm = replace(arm, dh=tuple(row._replace(alpha=pi / 2) for row in arm.dh))

@@ -20,14 +20,14 @@ StateFunction = Callable[[float, Array, Array], ArrayLike]
 
 @dataclass(frozen=True)
 class HeldArguments:
-    """Further arguments of events and recorded functions: constant, or held during each step."""
+    """Arguments of events and recorded functions besides the state: one value, or one per step."""
 
     arguments: Mapping[str, ArrayLike]
     dt: float
     steps: int
 
     def at(self, function: Function, state: Mapping[str, Array]) -> list[Array]:
-        """Return the arguments of a function, in order, at the rows of `state` (with time t)."""
+        """Return the arguments of a function in order, with one row per time `state["t"]`."""
         values = dict(state)
         for name, shape in argument_shapes(function, state, self.arguments).items():
             value = validation.array(self.arguments[name], name, finite=False)
@@ -37,14 +37,14 @@ class HeldArguments:
 
 
 def held_rows(value: Array, shape: tuple[int, ...], t: Array, dt: float, steps: int) -> Array:
-    """Return the value at each time t: `value` itself, or its row for the step that contains t."""
+    """Return one row per time: `value` if it is constant, or its row for the step at that time."""
     if value.shape == shape:
         return np.broadcast_to(value, (len(t), *shape))
     return value[np.minimum(step_at(t, dt), steps - 1)]
 
 
 def step_at(t: Array, dt: float) -> NDArray[np.int64]:
-    """Return the index of the step that contains each time; a step contains only its start."""
+    """Return the index of the step at each time; a step includes its start, but not its end."""
     return (t / dt + 1e-6).astype(np.int64)
 
 
@@ -112,7 +112,7 @@ class Event:
 def find_events(
     events: Sequence[Event], trajectory: Trajectory, held: HeldArguments
 ) -> tuple[list[Occurrence], bool]:
-    """Return occurrences by time, cut after the first with `ends`, and whether any has `ends`."""
+    """Return occurrences by time, up to the first that ends the run, and whether any ends it."""
     crossings = []
     for event in events:
         for t in _crossings(event, trajectory, held):

@@ -27,9 +27,9 @@ from armlet.search.request import make_request
 Array = Any
 """An array of numbers or of traced scalars."""
 Inputs = Mapping[str, Array]
-"""Inputs besides the state, by name: `tau`, `inertia`, and user arguments (`argument_input`)."""
+"""Name -> value of inputs besides the state: `tau`, `inertia`, and arguments of user functions."""
 LEAST = 1e-6
-"""The least velocity change to compute a mean slope from, relative to `Friction.velocity`."""
+"""In `friction_damping`, velocity changes count as at least `LEAST` times `law.velocity`."""
 
 
 # ------------------------------------------------------------------ friction
@@ -39,17 +39,17 @@ LEAST = 1e-6
 class Friction:
     """Smooth friction law of the drives, for simulation.
 
-    The torque of a joint is viscous q̇ + (coulomb + stribeck exp(-(q̇/w)²)) tanh(q̇/v) + offset,
-    where viscous, coulomb and offset belong to the joint's `Drive`.
+    The friction of a joint is viscous q̇ + (coulomb + stribeck exp(-(q̇/w)²)) tanh(q̇/v) + offset,
+    where viscous, coulomb and offset are fields of the joint's `Drive`.
 
     Parameters
     ----------
     velocity : float
-        v, rad/s or m/s: Coulomb friction reaches its full value at about 3 v.
+        The velocity v in rad/s or m/s; Coulomb friction reaches its full value at about 3 v.
     stribeck : float or tuple of floats
-        Friction near rest in excess of Coulomb friction (torque or force), for all joints or each.
+        Friction near rest minus Coulomb friction (torque or force): one number, or one per joint.
     stribeck_velocity : float
-        w, rad/s or m/s: the velocity at which the excess has fallen to about a third.
+        The velocity w in rad/s or m/s at which this difference has fallen to about a third.
     """
 
     velocity: float = 1e-2
@@ -69,7 +69,7 @@ class Friction:
         return bool(np.any(self.stribeck)) or any(any(drive[1:]) for drive in robot.drives)
 
     def stribeck_at_rest(self, robot: RobotModel) -> list[float]:
-        """Return Stribeck's friction at rest, one number per joint."""
+        """Return `stribeck` as a list with one number per joint."""
         count = len(robot.drives)
         if np.size(self.stribeck) not in (1, count):
             raise DataError(
@@ -81,12 +81,12 @@ class Friction:
 
 
 def friction_direction(law: Friction, v: Array) -> Array:
-    """Return tanh(q̇/v), which replaces the sign of the velocity q̇."""
+    """Return tanh(v / `law.velocity`), a smooth function in place of the sign of the velocity v."""
     return math.tanh(v / law.velocity)
 
 
 def stribeck_share(law: Friction, v: Array) -> Array:
-    """Return exp(-(q̇/w)²): Stribeck's friction at the velocity q̇ as a share of that at rest."""
+    """Return the ratio exp(-(v/w)²) of the Stribeck friction at velocity v to that at rest."""
     slow = v / law.stribeck_velocity
     return math.exp(-(slow * slow))
 
@@ -103,11 +103,12 @@ def friction_torque(law: Friction, robot: RobotModel, qd: Array) -> Array:
 def friction_damping(
     law: Friction, robot: RobotModel, qd: Array, ahead: Array, share: float
 ) -> Array:
-    """Return an upper bound on the derivative of friction by velocity between `qd` and `ahead`.
+    """Return damping coefficients of friction for a step from velocity `qd` to about `ahead`.
 
-    The bound is the viscous coefficient plus a slope of Coulomb and Stribeck friction. If a joint
-    speeds up, the slope is that at `qd`. If a joint slows down, the mean slope from `qd` to `ahead`
-    is used, which is larger. If a joint reverses, the slope is friction over `share` times speed.
+    A coefficient is `drive.viscous` plus (coulomb + Stribeck friction) times a slope. If a joint
+    speeds up, this is the slope of `friction_direction` at `qd`. If a joint slows down, it is the
+    mean slope between `qd` and `ahead`, which is larger. If a joint reverses, it is
+    1 / (`share` |q̇|), where speeds |q̇| below `law.velocity` count as `law.velocity`.
     """
     damping = []
     factors = robot._joint_velocities([1] * robot.nv)  # joint velocities if all of qd is 1
@@ -125,7 +126,7 @@ def friction_damping(
 
 
 def _joints(law: Friction, robot: RobotModel, qd: Array) -> Iterator[tuple[Drive, Scalar, Scalar]]:
-    """Yield the drive, the velocity and the present Stribeck friction of each joint."""
+    """Yield for each joint its drive, its velocity and the Stribeck friction at this velocity."""
     velocities, stribeck = robot._joint_velocities(qd), law.stribeck_at_rest(robot)
     for drive, v, at_rest in zip(robot.drives, velocities, stribeck, strict=True):
         yield drive, v, at_rest * stribeck_share(law, v) if at_rest else 0
@@ -138,8 +139,8 @@ def _joints(law: Friction, robot: RobotModel, qd: Array) -> Iterator[tuple[Drive
 class Stops:
     """Damped elastic stops at the joint limits.
 
-    Beyond a limit, a stop pushes the joint back by stiffness times penetration, and brakes it by
-    damping times velocity.
+    Beyond a limit, a stop pushes the joint back with a torque of stiffness times penetration, and
+    brakes it with a torque of damping times velocity.
     """
 
     stiffness: float = 1e4
@@ -165,7 +166,7 @@ def stop_torque(stops: Stops, robot: RobotModel, q: Array, qd: Array) -> Array:
 def stop_stiffness(
     stops: Stops, robot: RobotModel, q: Array, qd: Array, ahead: Array
 ) -> tuple[Array, Array]:
-    """Return upper bounds on minus the derivatives of stop torques by position and by velocity.
+    """Return upper bounds on the stiffness -∂τ/∂q and the damping -∂τ/∂q̇ of stop torques τ.
 
     A stop counts if the joint is beyond its limit at position `q` or at position `ahead`.
     """
@@ -196,7 +197,7 @@ def _depths(robot: RobotModel, q: Array) -> tuple[list[Scalar], list[Scalar]]:
 
 @dataclass(frozen=True, eq=False)
 class Plant:
-    """A robot with its simulation options: friction, stops and other inertial parameters.
+    """A robot to simulate, with options for friction, stops and inertial parameters.
 
     The robot's springs and gravity compensation always act.
 
@@ -208,7 +209,7 @@ class Plant:
     stops : bool or Stops
         Whether joints have stops at their limits; a `Stops` also sets their stiffness and damping.
     inertia : array_like of shape (nb, 10), optional
-        Inertial parameters that replace `robot.phi`; for roll-outs also (N, nb, 10), one per run.
+        Parameters in place of `robot.phi`; for `rollout` also of shape (N, nb, 10), a set per run.
 
     Examples
     --------
@@ -232,7 +233,7 @@ class Plant:
 
 
 def single_plant(robot: Robot | Plant) -> Plant:
-    """Return the plant of one simulation: friction by default, `inertia` moved into the robot."""
+    """Convert a robot to a `Plant`; if a plant has `inertia`, move it into the plant's robot."""
     plant = robot if isinstance(robot, Plant) else Plant(robot)
     if plant.inertia is None:
         return plant
@@ -243,7 +244,7 @@ def single_plant(robot: Robot | Plant) -> Plant:
 class Arm:
     """A robot with the forces that act on it, for the step functions of integrators.
 
-    The methods take traced scalars: the time, the state and further inputs u.
+    The methods take traced scalars: the time t, the state q, qd, and further inputs u by name.
     """
 
     robot: RobotModel = field(compare=False)
@@ -255,7 +256,7 @@ class Arm:
     """The inputs besides the state, with their shapes and rates."""
 
     def quantity(self, name: str, u: Inputs, *arrays: Array) -> Array:
-        """Trace a quantity of the robot, such as "bias", with the inertia in u if there is any."""
+        """Trace a quantity such as "bias"; `u["inertia"]`, if it exists, replaces `robot.phi`."""
         inertia = [u["inertia"]] if "inertia" in u else []
         constants = {"inertia": "argument"} if inertia else {}
         arguments = [np.asarray(x, dtype=object) for x in (*arrays, *inertia)]
@@ -289,9 +290,9 @@ class Arm:
     def joint_stiffness(
         self, q: Array, qd: Array, h: Any, ahead: Array, share: float
     ) -> tuple[Array, Array]:
-        """Return upper bounds K, D on minus the derivatives of friction and stop torques by q, qd.
+        """Return the stiffness K of stops and the damping D of friction and stops, for one step.
 
-        `h` is the step length; `ahead` and `share` are as in `friction_damping`.
+        `h` is the step length; `ahead` and `share` are arguments of `friction_damping`.
         """
         K = D = 0 * qd
         if self.friction is not None:
@@ -310,7 +311,7 @@ class Arm:
         return self._simplified(acceleration, t, q, qd, u)
 
     def free_force(self, t: Any, q: Array, qd: Array, u: Inputs) -> Array:
-        """Return `drive_forces` minus the bias torques: H q̈ without friction and stops."""
+        """Return `drive_forces` minus the bias torques: H q̈ if neither friction nor stops act."""
 
         def free_force(q: Array, qd: Array, t: Any, **u: Array) -> Array:
             return self.drive_forces(t, q, qd, u) - self.quantity("bias", u, q, qd)
@@ -340,7 +341,7 @@ def state_inputs(robot: RobotModel) -> list[Input]:
 
 
 PREFIX = "arguments."
-"""Name prefix of inputs that are user arguments, so that these may have any name."""
+"""Name prefix of inputs for arguments of user functions, so that their names cannot clash."""
 
 
 def argument_input(name: str) -> str:
@@ -361,22 +362,22 @@ def _vector(entries: Any) -> Array:
 
 
 class Rate(NamedTuple):
-    """The largest absolute eigenvalue of the arm, linearised with a single cause of forces."""
+    """The largest absolute eigenvalue of the linearised arm if only the forces in `cause` act."""
 
     value: float
     """The absolute eigenvalue, in 1/s."""
     cause: str
-    """One of "friction", "stops" and "torques" (of springs and of the torque function)."""
+    """The forces: "friction", "stops", or "torques" (of springs and of the torque function)."""
     joint: str
     """The joint with the largest velocity in the eigenvector."""
 
 
 def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
-    """Return the `Rate` of friction, of stops and of torques, where they depend on the state.
+    """Return the `Rate` of friction, of stops and of torques, if they depend on the state.
 
     Each rate is the largest absolute eigenvalue of H q̈ = -K q - D q̇, where -K and -D are the
-    derivatives of the forces: for friction at rest, where its slope is largest; for stops in
-    contact; for torques at the given state and time 0.
+    derivatives of the forces by q and q̇. Those of friction are taken at rest, where its slope is
+    largest, those of stops in contact, and those of torques at the state q, qd and time 0.
     """
     causes = [x for x in _derivatives(arm, q, qd, u) if np.any(x[1]) or np.any(x[2])]
     if not causes:
@@ -401,7 +402,7 @@ def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
 
 
 def cached_rates(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
-    """Return `rates_at`, recomputed only when constant arguments of the torque function change."""
+    """Return `rates_at`, or its last result if no constant argument of `arm.torque` has changed."""
     gains = () if arm.torque is None else tuple(map(argument_input, arm.torque.inputs))
     key = tuple(
         np.asarray(u[x.name]).tobytes()
@@ -417,7 +418,7 @@ def cached_rates(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
 
 
 def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str, Array, Array]]:
-    """Yield each cause of forces with K and D, minus the derivatives of its forces by q and qd."""
+    """Yield each cause (see `Rate`) with K and D, minus the derivatives of its forces by q, qd."""
     robot = arm.robot
     gamma = robot._joint_velocities(np.eye(robot.nv)).T  # derivatives of joint velocities by qd
     none = np.zeros((robot.nv, robot.nv))

@@ -33,7 +33,7 @@ from armlet.simulation.step import (
 
 Array = NDArray[np.float64]
 MEMORY = 2**28
-"""Memory limit in bytes for the states of a gradient; above it, states are computed twice."""
+"""Memory limit in bytes for the states that a gradient stores; see `_reverse`."""
 STARTS = ("q0", "qd0")
 
 
@@ -57,43 +57,44 @@ def rollout(
     Parameters
     ----------
     robot : Robot or Plant
-        A `Robot` has no friction and no stops; a `Plant` sets both, and may set inertias per run.
+        A `Robot` alone has no friction or stops; a `Plant` sets both, and may set inertias per run.
     q0, qd0 : array_like of shape (N, n)
         The initial positions and velocities; velocities are zero by default.
     torque : array_like or Function, optional
-        Constant torques of shape (n,) or (N, n); torques of shape (steps, n) or (steps, N, n), held
-        during each step; or an `armlet.function` of q, qd, t and further arguments, evaluated
-        whenever the integrator evaluates forces.
+        Constant torques of shape (n,) or (N, n), by default zero; torques of shape (steps, n) or
+        (steps, N, n), held during each step; or an `armlet.function` of q, qd, t and further
+        arguments, evaluated whenever the integrator evaluates forces.
     dt : float
         The length of a step in s.
     steps : int
         The number of steps.
     method : str, optional
-        One of `armlet.INTEGRATORS`: by default "rosenbrock2" where friction or stops act, and
+        One of `armlet.INTEGRATORS`: by default "rosenbrock2" if friction or stops act, and
         "semi_implicit_euler" otherwise. A `DataWarning` reports steps that are too long for
-        friction, stops or the torque function in the initial state of the first run.
+        friction, stops, springs or the torque function in the initial state of the first run.
     every : int
         The number of steps per returned row; the last row is the end of the run.
     reduce : Function, optional
-        A function of q, qd, t and further arguments (also tau, the torque of a step, if `torque` is
-        an array). `cost` is the sum of its values at the start of every step; only the last row of
-        q and qd is returned.
+        An `armlet.function` of q, qd, t and further arguments (also tau, the torque of a step, if
+        `torque` is an array). The result's `cost` is the sum of the function's values at the start
+        of every step. Only the last row of q and qd is then returned.
     arguments : mapping of str to array_like, optional
-        Further arguments of the functions: one value, or an array with a value per run (N, ...),
-        per step (steps, ...), or per step and run (steps, N, ...).
+        Further arguments of the functions by name: one value, or an array with a value per run
+        (N, ...), per step (steps, ...), or per step and run (steps, N, ...).
     wrt : sequence of str, or mapping of str to array_like
-        Names of "q0", "qd0", "torque" (an array), "inertia" (of a `Plant`) or further arguments. A
-        sequence of names gives the `gradient` of the sum of all costs (reverse mode). A mapping
-        from names to tangents, shaped like the values of the names, gives `tangents`: derivatives
-        of q, qd and cost along these tangents (forward mode).
+        What to differentiate by: "q0", "qd0", "torque" (an array), "inertia" (of a `Plant`), or
+        names of further arguments. A sequence of these names gives the `gradient` of the sum of all
+        costs (reverse mode). A mapping from names to tangents, each with the shape of the value,
+        gives `tangents`: derivatives of q, qd and cost along these tangents (forward mode).
     threads : int
         The number of threads that share the runs.
 
     Returns
     -------
     Rollouts
-        A named tuple t, q, qd, cost, gradient, tangents. Its property `finite`, of shape (N,),
-        marks runs whose state and cost are finite at the end; a `DataWarning` counts other runs.
+        A named tuple t, q, qd, cost, gradient, tangents. Its property `finite`, of shape (N,), is
+        False for runs that diverge: the state or cost at the end is not finite, or a velocity is
+        above 1e5. A `DataWarning` has the number of these runs.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def _warn_of_divergence(result: Rollouts) -> None:
 
 
 def _forward(steps: Steps, q0: Array, qd0: Array, tangents: Mapping[str, ArrayLike]) -> Rollouts:
-    """Return roll-outs and their derivatives along tangents of initial states and arguments."""
+    """Return roll-outs and their derivatives along `tangents` of initial states and inputs."""
     names = _input_names(steps, tangents)
     varied = [x for x in names.values() if x not in STARTS]
     arm, method, reduce = steps.arm, steps.method, steps.reduce
@@ -204,12 +205,12 @@ def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollout
     blocks: dict[str, list[Array]] = {x.name: [] for x in inputs if has_rows(x)}
 
     def states(state: Sequence[Array], begin: int, end: int, every: int) -> tuple[Array, ...]:
-        """Return the carried values after steps `begin` to `end`, one row per `every` steps."""
+        """Return q, qd, t and cost after steps `begin` to `end` - 1, one row per `every` steps."""
         arrays = (*state, np.array(steps.dt), *steps.values_between(begin, end))
         return forward(*arrays, runs=runs, steps=end - begin, every=every, threads=threads)
 
     def pull_back(state: Sequence[Array], begin: int, end: int) -> list[Array]:
-        """Pull cotangents back from step `end` to `begin`; return the carried values at `end`."""
+        """Pull cotangents back from step `end` to `begin`; return q, qd, t and cost at `end`."""
         rows = states(state, begin, end, 1)
         values = {"dt": np.array(steps.dt)}
         for name, start, later in zip(("q", "qd", "t"), state, rows, strict=False):
@@ -249,7 +250,7 @@ def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollout
 
 
 def _loops_of_gradient(steps: Steps, names: Sequence[str]) -> tuple[LoopKernel, LoopKernel]:
-    """Return the loop that records all carried values, and the loop that pulls back cotangents."""
+    """Return the loop that records q, qd, t and cost, and the loop of the backward pass."""
     arm, method, reduce = steps.arm, steps.method, steps.reduce
 
     def compile_loops() -> tuple[LoopKernel, LoopKernel]:

@@ -48,13 +48,13 @@ AtLimits = Literal["ignore", "error"]
 ADAPTIVE = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau", "lsoda": "LSODA"}
 """SciPy's adaptive integrators: the name in armlet, and the class in `scipy.integrate`."""
 STIFF = 300.0
-"""The rate in 1/s above which the default adaptive integrator is "lsoda"."""
+"""The `Rate` in 1/s above which the default adaptive integrator is "lsoda"."""
 RECORDED = (*STATE, "qdd", "tau")
 """The state variables that recorded functions may take, besides further arguments."""
 ROWS = 1000
 """The default number of time steps dt in a simulation."""
 UNEVEN = 1e-3
-"""Largest difference, in units of dt, between a duration and a whole number of dt."""
+"""Largest difference allowed between duration / dt and an integer."""
 GROWTH = 0.1
 """Largest energy gain without a warning, relative to the range of the potential energy."""
 INTERRUPTED = "interrupted"
@@ -63,7 +63,7 @@ SLOW = "the torque is a Python function, called at every step: an armlet.functio
 
 
 class PythonTorque(NamedTuple):
-    """A Python function that computes torques, and its torques at every dt so far."""
+    """A Python function that computes torques, and the torques at all multiples of dt so far."""
 
     function: Torque
     rows: list[Array]
@@ -104,7 +104,7 @@ class Adaptive:
 
 
 class MotionError(ArmletError):
-    """A joint went beyond its limits (`limits="error"`); `trajectory` has the rows before."""
+    """A joint is beyond its limits (`limits="error"`); `trajectory` has the rows before that."""
 
     def __init__(self, message: str, trajectory: Trajectory) -> None:
         super().__init__(message)
@@ -131,26 +131,26 @@ def simulate(
     Parameters
     ----------
     robot : Robot or Plant
-        A `Robot` has the friction of its drives and no stops; a `Plant` sets both.
+        A `Robot` alone has the friction of its drives and no stops; a `Plant` sets both.
     q0, qd0 : array_like of shape (n,)
         The initial positions and velocities; velocities are zero by default.
     torque : optional
         Constant torques (n,), by default zero; torques (steps, n), one row held during each dt; an
         `armlet.function` of q, qd, t and further arguments, compiled into the simulation; or any
-        Python function of t, q and qd, which is slower; fixed steps hold its torques.
+        Python function of t, q and qd (slower), whose torques are constant during each fixed step.
     duration : float
         The simulated time in s, a multiple of dt.
     dt : float, optional
-        The length of fixed steps, and the time between rows, in s; by default duration / 1000.
+        The length of fixed steps and the time between states, in s; by default duration / 1000.
     method : str or Adaptive, optional
         An adaptive integrator ("dop853", "rk45", "radau", "lsoda", or an `Adaptive` with
-        tolerances), or one of `armlet.INTEGRATORS` with fixed steps. A `DataWarning` reports fixed
-        steps that are too long for friction, stops or the torque function. By default `Adaptive()`.
+        tolerances), or one of `armlet.INTEGRATORS` with fixed steps; by default `Adaptive()`. A
+        `DataWarning` reports fixed steps that are too long for the forces on the arm.
     limits : {"ignore", "error"}
         With "error", raise `MotionError` if a joint is beyond its limits at any multiple of dt.
     arguments : mapping of str to array_like, optional
         Further arguments of all functions, by any name but t, q and qd: one value, or an array
-        (steps, ...) with a value to hold during each dt.
+        (steps, ...) with one value for each dt.
     events : sequence of Event
         Events to detect; a function f stands for `Event(f)`, which ends the simulation. An event is
         detected if its function has different signs at the start and the end of a dt.
@@ -158,13 +158,14 @@ def simulate(
         Further values to record at every row: names of quantities, such as "forward_kinematics",
         or user functions of q, qd, qdd, tau, t and further arguments.
     every : int
-        The number of dt per returned row.
+        The number of steps of length dt per returned row; the last row is always returned.
 
     Returns
     -------
     Trajectory
-        The first row is at time 0. Divergence, torques that are not finite, and Ctrl-C end the
-        trajectory early, with the reason in `ended`. All but Ctrl-C also cause a `DataWarning`.
+        The first row is at time 0. If the trajectory ends early, `ended` has the reason: an event,
+        Ctrl-C, divergence, torques that are not finite, or failure of the integrator. The last
+        three also cause a `DataWarning`.
 
     Examples
     --------
@@ -308,7 +309,7 @@ def _fixed_steps(steps: Steps, q0: Array, qd0: Array) -> tuple[Array, Array, Arr
 def _row_by_row(
     steps: Steps, python: PythonTorque | None, x0: Array, adaptive: Adaptive
 ) -> tuple[Array, Array, Array, str]:
-    """Do the same as `_fixed_steps` for adaptive integrators or a Python torque function."""
+    """Return the same as `_fixed_steps` for adaptive integrators or a Python torque function."""
     states: list[Array] = []
     begun, n, ended = time.monotonic(), len(x0) // 2, ""
     if python is None or steps.method in ADAPTIVE:
@@ -340,7 +341,7 @@ def _row_by_row(
 
 
 def _held_torque_rows(steps: Steps, python: PythonTorque, x: Array) -> Iterator[Array]:
-    """Yield the state at every dt, by fixed steps that hold the latest torques in `python`."""
+    """Yield the state at every dt; each fixed step holds the last torques in `python.rows`."""
     yield x
     for _ in range(steps.count):
         q, qd = np.split(x, 2)

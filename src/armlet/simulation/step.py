@@ -1,7 +1,7 @@
 """Trace steps of an integrator, compile them as a loop, and run the loop.
 
-A step is a function of q, qd, t, the step length dt and the inputs of an `Arm`. The step is not
-compiled alone, but only in a `Loop`, once for each robot, integrator, cost and set of forces.
+A step is a function of q, qd, t, the step length dt and the inputs of an `Arm`. Steps are
+compiled as the body of a `Loop`, once for each robot, integrator, cost and set of forces.
 """
 
 from __future__ import annotations
@@ -36,30 +36,30 @@ from armlet.simulation.integrators import INTEGRATORS, STAGE_MEMORY, first_stage
 Array = NDArray[np.float64]
 STATE = ("t", "q", "qd")
 FASTEST = 1e5
-"""The joint velocity in rad/s or m/s above which a simulation is divergent."""
+"""The joint velocity in rad/s or m/s above which a simulation counts as divergent."""
 STARTER = "rk4"
-"""The integrator that takes the first steps for integrators with memory of past steps."""
+"""The one-step integrator that takes the first steps of multistep integrators."""
 
 
 class Rollouts(NamedTuple):
     """The result of `armlet.rollout`; row k of q and qd is at time t[k]."""
 
     t: Array
-    """The times of the rows, (rows,)."""
+    """The times in s of the rows of q and qd, (rows,)."""
     q: Array
-    """Positions, (rows, N, n)."""
+    """Positions of N runs, (rows, N, n)."""
     qd: Array
-    """Velocities, (rows, N, n)."""
+    """Velocities of N runs, (rows, N, n)."""
     cost: Array | None = None
-    """The sum of `reduce` over all steps, (N,), if there is a `reduce`."""
+    """The cost of each run, (N,): the sum of `reduce` over all steps; None without `reduce`."""
     gradient: Mapping[str, Array] | None = None
-    """The derivatives of the sum of all costs by the values named in `wrt`, in their shapes."""
+    """Name in `wrt` -> derivative of the sum of all costs by this value, in the value's shape."""
     tangents: Rollouts | None = None
     """The derivatives of q, qd and cost along the tangents in `wrt`."""
 
     @property
     def finite(self) -> NDArray[np.bool_]:
-        """Whether each roll-out ends finite and slower than `FASTEST`: `runs.q[:, runs.finite]`."""
+        """Whether each run ends with finite values, and no velocity above `FASTEST`, (N,)."""
         slow: NDArray[np.bool_] = (np.abs(self.qd[-1]) <= FASTEST).all(1)
         return slow & is_finite(self)
 
@@ -109,12 +109,13 @@ def make_arm(
     arguments: Mapping[str, ArrayLike] | None = None,
     other_arguments: Collection[str] = (),
 ) -> tuple[Arm, list[Array]]:
-    """Return the arm with the forces on it, and the values of the arm's inputs.
+    """Return the `Arm` for a plant and its torques, and the values of the arm's inputs, in order.
 
-    The inputs are `tau` if `torque` is an array, `inertia` if the plant has one, and the arguments
-    of `torque` and `reduce`. The shape of a value determines the rate of the input. `runs` is the
-    number of roll-outs, or None for a simulation, whose arrays have no axis for runs.
-    `other_arguments` are names of arguments that only events and recorded functions take.
+    The inputs are `tau` if `torque` is an array, `inertia` if the plant has it, and the further
+    arguments of the functions `torque` and `reduce`. The shape of a value determines the rate of
+    the input (see `Input`). `runs` is the number of roll-outs, or None for a simulation, whose
+    arrays have no axis for runs. `other_arguments` are names that may also be in `arguments`, since
+    events and recorded functions take them.
     """
     robot = plant.robot
     if callable(torque) and not isinstance(torque, Function):
@@ -157,7 +158,7 @@ def make_arm(
 def argument_shapes(
     function: Function | None, state: Collection[str], arguments: Mapping[str, ArrayLike]
 ) -> dict[str, Shape]:
-    """Return shapes of a function's arguments outside `state`; raise if `arguments` lacks any."""
+    """Return name -> shape of arguments besides `state`; raise if one is not in `arguments`."""
     if function is None:
         return {}
     shapes = {x.name: x.shape for x in function.inputs.values() if x.name not in state}
@@ -171,7 +172,7 @@ def argument_shapes(
 
 
 def input_rate(name: str, array_shape: Shape, shape: Shape, runs: int | None, steps: int) -> str:
-    """Return the rate of an input of shape `shape` whose value has shape `array_shape`."""
+    """Return the rate of an input (see `Input`) from its shape and the shape of its value."""
     axes: dict[str, Shape] = {"once": (), "step": (steps,)}
     if runs is not None:
         axes |= {"run": (runs,), "state": (steps, runs)}
@@ -195,7 +196,7 @@ def has_rows(x: Input) -> bool:
 
 
 def first_inputs(arm: Arm, values: Sequence[Array]) -> dict[str, Array]:
-    """Return the inputs in the first step of the first run, by name."""
+    """Return input name -> value in the first step of the first run."""
     first = {}
     for x, value in zip(arm.inputs, values, strict=True):
         at_start = value[0] if has_rows(x) else value
@@ -207,7 +208,7 @@ def first_inputs(arm: Arm, values: Sequence[Array]) -> dict[str, Array]:
 
 
 def step_loop(arm: Arm, method: str, reduce: Function | None = None, staged: bool = False) -> Loop:
-    """Trace a step, or a stage if `staged`, as the body of a loop that records q and qd."""
+    """Return a loop that records q and qd; its body is one step or, if `staged`, one stage."""
     integrator, robot = INTEGRATORS[method], arm.robot
     memory = STAGE_MEMORY if staged else integrator.memory
     carried = state_inputs(robot)
@@ -277,7 +278,7 @@ def loop_kernel(
 
 @dataclass(frozen=True)
 class Steps:
-    """The settings of a run by steps of fixed length: arm, integrator, inputs and steps."""
+    """Settings for `run`: arm, integrator, values of inputs, and length and number of steps."""
 
     arm: Arm
     method: str
@@ -292,7 +293,7 @@ class Steps:
 
     @property
     def times(self) -> Array:
-        """The times of the rows."""
+        """The times of the recorded rows, in s."""
         rows = -(-self.count // self.every)
         times: Array = self.dt * np.minimum(np.arange(1, rows + 1) * self.every, self.count)
         return times
@@ -306,12 +307,12 @@ class Steps:
 
 
 def start_state(steps: Steps, q0: Array, qd0: Array) -> list[Array]:
-    """Return the initial values that the loop carries, apart from the integrator's memory."""
+    """Return the initial q, qd, t and, if there is a `reduce`, cost of all runs."""
     return [q0, qd0, *[np.zeros(len(q0))] * (1 if steps.reduce is None else 2)]
 
 
 def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
-    """Run the steps; with `keep`, return the rows so far on Ctrl-C instead of raising."""
+    """Run the steps for all runs; after Ctrl-C, return the rows so far if `keep`, else raise."""
     integrator, runs, every = INTEGRATORS[steps.method], len(q0), steps.every
     state, first = start_state(steps, q0, qd0), 0
     started: list[list[Array]] = []
@@ -348,9 +349,12 @@ def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
 
 
 def _first_steps(steps: Steps, state: list[Array], count: int) -> tuple[list[list[Array]], Array]:
-    """Take `count` steps of `STARTER`; return the carried values after each step, and the memory.
+    """Take the first `count` steps of a multistep integrator by `STARTER`.
 
-    The memory has velocities and accelerations at the starts of these steps, latest first.
+    Return the list [q, qd, t, cost (if any)] after each step, and the memory with which the
+    multistep integrator goes on. The memory has shape (runs, 2 * count, n): the velocity and the
+    acceleration at the start of the last step, then those at the start of the step before, and so
+    on. `STARTER` is a one-step integrator, so it needs no memory.
     """
     kernel = loop_kernel(steps.arm, STARTER, steps.reduce)
     acceleration = acceleration_kernel(steps.arm)

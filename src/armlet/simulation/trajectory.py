@@ -54,11 +54,11 @@ class Trajectory(Plottable):
     qdd: Array
     """Accelerations, (k, n)."""
     tau: Array
-    """Applied torques, without passive forces and stops, (k, n)."""
+    """Applied torques, (k, n), without friction, springs, gravity compensation and stops."""
     kinetic: Array
     """Kinetic energies in J, (k,)."""
     potential: Array
-    """Potential energies in J, (k,)."""
+    """Potential energies of gravity in J, without springs, (k,)."""
     joints: tuple[str, ...]
     """The names of the joints."""
     ended: str = ""
@@ -68,7 +68,7 @@ class Trajectory(Plottable):
     events: tuple[Occurrence, ...] = ()
     """The events that occurred, sorted by time."""
     recorded: Mapping[str, Array] = field(default_factory=dict)
-    """The arrays recorded by `record=`, by name, with one row per time."""
+    """Name -> array with one row per time, for the argument `record` of `armlet.simulate`."""
 
     def __len__(self) -> int:
         return len(self.t)
@@ -94,7 +94,7 @@ class Trajectory(Plottable):
     def at(self, times: ArrayLike) -> "Trajectory":
         """Interpolate the trajectory at `times` between the first and the last row.
 
-        Cubic Hermite polynomials interpolate positions and velocities; other arrays are linear.
+        Positions and velocities are interpolated by cubic Hermite splines, other arrays linearly.
         """
         t = np.atleast_1d(np.asarray(times, dtype=float))
         if not len(self) or not np.all((t >= self.t[0]) & (t <= self.t[-1])):

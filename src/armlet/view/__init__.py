@@ -69,21 +69,21 @@ def view(
         Another robot with the same joints, such as the robot before an identification. The ghost
         is drawn translucent in the same posture; marks on the torque bars show its torques.
     q : array_like of shape (n,), optional
-        The initial posture. By default, each joint is at zero, or at the middle of joint limits
-        that exclude zero.
+        The initial posture. By default, each joint is at zero, or at the middle of its limits if
+        they exclude zero.
     folders : sequence of str or Path
         Folders of meshes, in addition to the folder of the robot's file and its ROS package.
     html : str or Path, optional
-        Write a page to this file instead; the page plays the run without a server or a network.
+        Write a page to this file, and start no viewer. The page needs no server and no network.
     host, port : str, int
-        The address on which the server listens, by default for this machine only. If the port is
-        taken, the next free port is used. The server answers the viewer's own page only, not
-        other pages in the same browser.
+        The address on which the server listens; by default only this machine can reach it. If the
+        port is taken, the next free port is used. The server answers the viewer's own page only,
+        not other pages in the same browser.
 
     Returns
     -------
     Viewer or None
-        The viewer, or None with `html`. Its `url` is the address of the page, and its method
+        The viewer, or None if `html` is set. Its `url` is the address of the page, and its method
         `wait` returns when the viewer is closed.
 
     Examples
@@ -127,6 +127,6 @@ def _start(
 
 
 def start_posture(robot: Robot) -> NDArray[np.float64]:
-    """Return the default posture: for each joint zero, or the middle of limits excluding zero."""
+    """Return the default posture: joints at zero, or at the middle of limits that exclude zero."""
     ranges = (joint_range(robot, joint) for joint in robot.coordinates)
     return np.array([0.0 if low <= 0 <= high else (low + high) / 2 for low, high in ranges])

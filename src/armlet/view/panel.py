@@ -14,7 +14,7 @@ from armlet.robot import RobotModel
 from armlet.view.scene import ALARM, joint_range
 
 FORMULATIONS = {"inverse_dynamics": "newton_euler", "energy": "velocities"}
-"""Fixed formulations, since a search for the cheapest would take longer than all calls."""
+"""Fixed formulations; to search for the cheapest would take longer than all calls."""
 POSTURES = 256
 """Number of random postures from which the largest static torques are taken."""
 Array = NDArray[np.float64]
@@ -64,7 +64,7 @@ class LiveDynamics:
         return Numbers(*self._kernel(q, qd, qdd, self.phi))
 
     def scale(self) -> Array:
-        """Return for each joint the torque at which the bar is full.
+        """Return for each joint the torque at which its bar is full.
 
         This is the torque limit or, without a limit, the largest static torque in random postures.
         """
@@ -93,7 +93,7 @@ class Bar(NamedTuple):
 def bars(
     robot: RobotModel, tau: NDArray[Any], scale: NDArray[Any], other: NDArray[Any] | None = None
 ) -> list[Bar]:
-    """Return a bar per joint, drawn from the middle and full at `scale`; mark `other` torques."""
+    """Return a bar per joint for torques `tau`, full at `scale`, with marks at torques `other`."""
     drawn = []
     for i, joint in enumerate(robot.coordinates):
         share = float(np.clip(tau[i] / scale[i], -1, 1))

@@ -33,7 +33,7 @@ NEUTRAL = "#d5dae1"
 AROUND = 32
 """Number of corners of a polygon that approximates a circle."""
 SHARP = 0.5
-"""Angle in rad between two faces beyond which their common edge is shaded as sharp."""
+"""If two faces differ by more than this angle (rad), their common edge is shaded as sharp."""
 ENDINGS = (".stl", ".obj", ".ply", ".glb", ".dae")
 SCHEMES = ("package", "model", "file")
 Array = NDArray[np.float64]
@@ -57,7 +57,7 @@ class Scene(NamedTuple):
     inertia: tuple[Shape, ...]
     """Ellipsoids of uniform density with the mass and inertia of the bodies."""
     frames: Mapping[str, tuple[int, Pose]]
-    """Joint or tool name -> body, and pose on the body, of the joint's or tool's frame."""
+    """Name of a joint or the tool -> (body, pose on the body) of its frame."""
     reach: float
     """Length of the longest path from the base to a joint or frame, in m."""
     up: Array
@@ -85,7 +85,7 @@ def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int]
 
 
 def body_poses(robot: RobotModel, q: ArrayLike) -> list[Pose]:
-    """Return the poses of the bodies, then of the base, in the base of the robot's file."""
+    """Return the poses of all bodies and, last, the base, in the base frame of the robot's file."""
     base = robot.frames[robot.base_link].pose.inverse()
     poses = [IDENTITY_POSE] * robot.nb + [base]
     for i, X in enumerate(robot.displacements(robot.joint_positions(np.asarray(q, float)))):
@@ -98,7 +98,7 @@ def _pose(X: Displacement) -> Pose:
 
 
 def reach(robot: RobotModel) -> float:
-    """Length of the longest path from base to joint or frame, with prismatic joints extended."""
+    """Return the longest path (m) from the base to a joint or frame, prismatic joints extended."""
     along = [0.0] * robot.nb + [float(np.linalg.norm(robot.frames[robot.base_link].pose.r))]
     for i, p in robot.base_to_tips():
         row = robot.dh[i]
@@ -118,7 +118,7 @@ def links(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
     """Return the lines (start, end) that run from the joint of body `i` to child joints and tool.
 
     The lines follow the DH parameters: along the common normal of two axes, then along the next
-    axis. The lines of the base start at the origin of the robot's file.
+    axis. The lines of the base start at the origin of the file's base frame.
     """
     start = np.zeros(3) if i != BASE else np.asarray(robot.frames[robot.base_link].pose.r, float)
     lines = []
@@ -147,7 +147,7 @@ def rails(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
 
 
 def joint_range(robot: RobotModel, joint: Joint) -> tuple[float, float]:
-    """Return the limits of a joint; missing limits are ±π or, if not revolute, ± the reach."""
+    """Return the limits of a joint; missing limits are ±π (revolute) or ± the reach (prismatic)."""
     free = math.pi if joint.letter == "R" else reach(robot)
     lower, upper = (float(x) for x in joint.limits[:2])
     lower = lower if math.isfinite(lower) else min(-free, upper)
@@ -155,13 +155,13 @@ def joint_range(robot: RobotModel, joint: Joint) -> tuple[float, float]:
 
 
 def _origin(robot: RobotModel, j: int) -> Array:
-    """Origin of joint `j` at position zero, in the frame of its parent body."""
+    """Return the origin of joint `j` at position zero, in the frame of its parent body."""
     foot = _pose(robot._mounts[j])
     return np.asarray(foot.r + float(robot.dh[j].d) * foot.R[:, 2])
 
 
 def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
-    """Draw body `i` as capsules along its lines, and its joint as a cylinder or a box."""
+    """Draw body `i` as capsules along its `links` and `rails`, its joint as a cylinder or a box."""
     solids = [(line, radius) for line in links(robot, i)]
     solids += [(line, 0.5 * radius) for line in rails(robot, i)]
     shapes = [
@@ -187,7 +187,7 @@ def principal(robot: RobotModel, i: int) -> tuple[Array, Array, Array]:
     """Return the centre of mass, and the inertia ellipsoid's squared half axes and directions.
 
     An ellipsoid of uniform density with half axes a, b and c has the moments m (b² + c²) / 5, …
-    about its centre. If a square is negative, no mass distribution has the inertia of body `i`.
+    about its centre. If a squared half axis is negative, no body has this inertia.
     """
     m = float(robot.m[i])
     com = np.asarray(robot.c[i], float) / m
@@ -225,7 +225,7 @@ def camera(scene: Scene) -> tuple[Array, Array]:
 
 
 def place(mesh: Any, at: Pose, scale: ArrayLike = 1.0) -> Any:
-    """Return a copy of a mesh, scaled along its axes and moved; mirrored faces face outwards."""
+    """Return a copy of a mesh, scaled along its axes and moved to `at`; faces point outwards."""
     transform = np.eye(4)
     transform[:3, :3] = np.asarray(at.R, float) * np.broadcast_to(np.asarray(scale, float), 3)
     transform[:3, 3] = at.r

@@ -1,4 +1,4 @@
-"""A viser server for its own page only, which may send only camera and control messages.
+"""A viser server that answers only its own page, and obeys only camera and control messages.
 
 A browser lets any page open a websocket to any address, so a server must check which page connects.
 Viser does not check the page, and obeys any message, even a request for a public tunnel. Here each
@@ -64,7 +64,7 @@ def quiet() -> Iterator[None]:
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """Open a socket on the first free port from `port` on; port 0 means any free port."""
+    """Open a socket on the first free port, starting at `port`; port 0 means any free port."""
     integer(port, "port", low=0, high=65535)
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

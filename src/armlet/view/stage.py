@@ -121,7 +121,7 @@ class Drawing:
                 setattr(handle, name, value)
 
     def show(self, layer: str, visible: bool) -> None:
-        """Show or hide a layer."""
+        """Show or hide a layer: "shapes", "com", "inertia" or "frames"."""
         for handle in self.layers[layer]:
             handle.visible = visible
 
@@ -211,7 +211,7 @@ def page(
 def _with_panel(
     text: str, stage: Stage, title: str, states: Sequence[tuple[Array, ...]], step: float = 1.0
 ) -> str:
-    """Add to viser's page a panel of torques and energies at each time of the recording."""
+    """Return viser's page with a panel that shows torques and energies at each time."""
     rows = [stage.numbers(*state) for state in states]
     data = {"step": step, "rows": [{"bars": [*map(_entries, x)], "below": y} for x, y in rows]}
     robot = stage.robot.robot

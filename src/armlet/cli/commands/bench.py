@@ -16,10 +16,11 @@ def bench(
     rounds: Annotated[int, typer.Option(help="How often each is timed.", min=1)] = 15,
     as_json: Json = False,
 ) -> None:
-    """Time the compiled kernels of a robot, and Pinocchio's functions if Pinocchio is installed.
+    """Time armlet's compiled functions of a robot, and Pinocchio's if it is installed.
 
-    Drives are left out. Times are median processor times of one thread. The scripts in
-    `benchmarks/` of the repository also time first calls, threads, MuJoCo and native code.
+    Rotor inertias and friction are left out. Times are medians of the processor
+    time on one thread. The scripts in the folder `benchmarks` of the repository
+    also time first calls, several threads, MuJoCo and loops in native code.
 
     Example: armlet bench panda
     """

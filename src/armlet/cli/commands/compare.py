@@ -31,7 +31,7 @@ WIDTH = 24
 
 @dataclass(frozen=True)
 class Run:
-    """Operations, compiled time (ns per state) and deviation of a formulation."""
+    """Operations, time of the compiled code (ns per state) and deviation of a formulation."""
 
     name: str
     source: str
@@ -50,10 +50,12 @@ def compare(
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Compare all formulations of a quantity and the cheapest program, for one robot.
+    """Compare all formulations (algorithms) of a quantity, and the cheapest program, on a robot.
 
-    Operations are counted with symbolic inertias and without drives. Times are for batches on one
-    thread with compiled kernels. Deviations are from the results of the quantity's definition.
+    Operations are counted with symbolic inertias and without rotor inertias.
+    Times are per state of a batch, for compiled code on one thread. The deviation
+    is the largest difference from exact results, divided by the largest exact
+    entry. Exact results are computed from the definition of the quantity.
 
     Example: armlet compare puma560 --quantity inertia_matrix --plot bars.html
     """

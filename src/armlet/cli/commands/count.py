@@ -65,13 +65,13 @@ def count(
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Count the operations of each formulation, and of the cheapest program.
+    """Count the operations of each formulation (algorithm), and of the cheapest program found.
 
-    M are multiplications, A are additions.
+    M is the number of multiplications, A is the number of additions.
 
-    Geometry is numeric and inertias are symbolic, as in published tables. Operations on constants
-    alone are not counted. With --quantity, the steps of the search for the cheapest program are
-    shown.
+    The geometry is numeric and the inertias are symbolic, as in published tables.
+    Operations that involve only constants are not counted. With --quantity, the
+    steps of the search for the cheapest program are also shown.
 
     Example: armlet count puma560 --quantity inverse_dynamics
 
@@ -169,7 +169,7 @@ def _data(counts: Counts, best: dict[str, SearchResult]) -> list[dict[str, Any]]
 
 
 def _steps(quantity: str, arm: RobotModel, best: SearchResult) -> Table:
-    """Return a table of the search for the cheapest program, with the gain of each step."""
+    """Return a table of the search for the cheapest program: the count after each step."""
     table = Table(["step"], ["count", "M+A", "gain"], "what", title=f"the cheapest {quantity}")
     before = None
     for step in best.steps:
@@ -200,7 +200,7 @@ def _short(count: Count) -> str:
 
 
 def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path | None) -> None:
-    """Print published totals and armlet's counts in the same scope; plot both to `plot`."""
+    """Print published totals and armlet's counts under the same conditions; plot both to `plot`."""
     for name in quantities or ():
         one_of(name, "quantity", QUANTITIES)
     chosen = [total for total in totals() if not quantities or total.quantity in quantities]
@@ -246,7 +246,7 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
 
 
 def _scope(total: Total) -> str:
-    """Format a published total's scope in parentheses; the default scope becomes ""."""
+    """Return the conditions of a published count in parentheses, or "" if there are none."""
     words = [
         f"joint {total.prismatic} prismatic" if total.prismatic else "",
         "quarter turns" if total.twists == "quarter" else "",

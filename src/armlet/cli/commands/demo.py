@@ -58,7 +58,7 @@ TIMED, ROUNDS = ("inverse_dynamics", "inertia_matrix", "forward_dynamics"), 3
 PUBLISHED_JOINTS = 6
 """Number of joints for which published totals are compared."""
 OPENSYMORO = {"puma560": Count(345, 296)}
-"""Arm -> OpenSYMORO's operations for inverse dynamics with all parameters symbolic."""
+"""Arm -> OpenSYMORO's operations for inverse dynamics with all inertias symbolic."""
 DURATION, DT, WAVES, SEED = 10.0, 1e-3, 8, 8
 """Duration and time step of the motion in s, number of harmonics, and random seed."""
 REACH = {"R": 1.2, "P": 0.3}
@@ -123,7 +123,7 @@ class Counted(NamedTuple):
 
 
 class Published(NamedTuple):
-    """A published total, its printed count, and armlet's count in the same scope."""
+    """A published total, its printed count, and armlet's count under the same conditions."""
 
     total: Total
     printed: Count
@@ -206,7 +206,7 @@ def _symoro(arm: Robot) -> str:
 
 
 def plan(arm: Robot) -> list[Array]:
-    """Return positions, velocities, accelerations of a motion from rest within joint limits."""
+    """Return positions, velocities and accelerations of a motion from rest, within joint limits."""
     k = np.arange(1, WAVES + 1)
     size = np.random.default_rng(SEED).normal(size=(WAVES, arm.n)) / k[:, None]
     w, t = 2 * np.pi / DURATION * k, np.arange(0, DURATION, DT)[:, None]
@@ -225,7 +225,7 @@ def plan(arm: Robot) -> list[Array]:
 
 
 def motion(arm: Robot) -> Trajectory:
-    """Simulate the arm with friction, and with joint controllers that follow `plan`."""
+    """Simulate the arm with friction, while joint controllers track the motion of `plan`."""
     q, qd, qdd = plan(arm)
     inertia = np.diagonal(arm.inertia_matrix(q[::100]), axis1=1, axis2=2).min(axis=0)
     stiffness, damping = RATE**2 * inertia, 2 * RATE * inertia
@@ -248,7 +248,7 @@ def motion(arm: Robot) -> Trajectory:
 
 
 def identification(arm: Robot, run: Trajectory) -> Identified:
-    """Identify the arm from `run` with noisy torques; the end of the run is for validation."""
+    """Identify the arm from `run` with noise on the torques; the end of `run` is for validation."""
     size = np.sqrt((run.tau**2).mean(axis=0))
     noise = NOISE * size * np.random.default_rng(SEED).normal(size=run.tau.shape)
     log = Log(run.t, run.q, run.tau + noise, joints=run.joints, name="the motion above")

@@ -53,8 +53,8 @@ def excite(
 ) -> None:
     """Find a motion from which the parameters of a robot can be identified accurately.
 
-    The motion starts and ends at rest, within the limits that the robot and the options set.
-    Ctrl-C ends the search with the best motion so far.
+    The motion starts and ends at rest, and stays within the limits that the robot
+    and the options set. Ctrl-C ends the search with the best motion so far.
 
     Example: armlet excite panda --duration 20 --harmonics 5 --out path.csv --plot path.html
     """

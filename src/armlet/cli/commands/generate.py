@@ -80,14 +80,17 @@ def generate(
         bool, typer.Option("--json", help="Print what was written as JSON.")
     ] = False,
 ) -> None:
-    """Write functions of a robot as source code with a test, or as a block for simulation.
+    """Write functions of a robot as source code, or as a block for simulation programs.
 
-    With --target c, the files are a header, a source without allocation or globals, a test program
-    with reference values, a CMakeLists.txt and a README with the operation counts. Reference values
-    come from the definition of the quantity. A plain quantity has a function per --frame.
+    With --target c, the files are a header, a source file, a test program, a
+    CMakeLists.txt and a README with the operation counts. The functions allocate
+    no memory and use no global variables. The test compares their results with
+    values that are computed from the definitions of the quantities. A quantity of
+    a frame, such as -f jacobian, becomes one function for each --frame.
 
-    With --target fmu, one file is written for Simulink, Modelica and other tools that read FMI.
-    The block outputs the results of the functions; without -f, it is the arm, moved by torques.
+    With --target fmu, one file is written for Simulink, Modelica and other
+    programs that read FMI. With -f, the block outputs the results of the
+    functions. Without -f, the block simulates the arm under joint torques.
 
     Example: armlet generate puma560 -f inverse_dynamics -f inertia_matrix --target c -o puma
 
@@ -181,7 +184,7 @@ class Request:
     frames: Sequence[str] = ()
 
     def trace(self, arm: Robot, arguments: Sequence[str], minimal: bool) -> Function:
-        """Trace the function; its `arguments` are groups of constants that its quantities read."""
+        """Trace the function; groups of constants in `arguments` become inputs if it reads them."""
         read = {group for quantity in self.quantities for group in QUANTITIES[quantity].reads}
         groups = [group for group in arguments if group in read and arm.constants(group)]
         options: dict[str, Any] = {
@@ -208,7 +211,7 @@ class Request:
 
 
 def _requests(texts: Sequence[str], frames: Sequence[str]) -> list[Request]:
-    """Parse options -f: a function per frame for one quantity, or one for several quantities."""
+    """Parse options -f: one quantity becomes a function per frame, several become one function."""
     requests: dict[str, Request] = {}
     for text in texts:
         name, is_named, listed = text.rpartition("=")

@@ -159,7 +159,7 @@ def identify(
 
 
 def _client(scheduler: str | None, workers: int) -> AbstractContextManager[Any]:
-    """Return a Dask client of `scheduler` or new processes, or a null context for one worker."""
+    """Return a Dask client for `scheduler` or for new processes; a null context for one worker."""
     if scheduler is None and workers == 1:
         return nullcontext()
     client: Any = require("distributed").Client

@@ -27,7 +27,7 @@ def info(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the canonical frames, masses, drives, springs and named frames of a robot.
+    """Show a robot's canonical (modified DH) frames, masses, drives, springs and named frames.
 
     Example: armlet info puma560
 
@@ -135,7 +135,7 @@ def _number(value: float | str) -> Text:
 
 
 def _frames(arm: RobotModel) -> Table:
-    """Return a table of canonical DH parameters, without gamma, b or beta that are all zero."""
+    """Return a table of canonical DH parameters; gamma, b and beta appear only if nonzero."""
     rows = arm.dh_table()
     keys = [
         key

@@ -25,10 +25,12 @@ def minimal(
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX instead of a table.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the minimal inertial parameters of a robot, which determine the torques.
+    """Show the minimal (base) inertial parameters of a robot, which determine its torques.
 
-    Minimal parameters combine standard parameters: inertia J about the origin, first moment c and
-    mass m, in the canonical frames of `armlet info`. The rank of the regressor is printed too.
+    Each one is a linear combination of standard parameters of the bodies: the
+    inertia J about the frame's origin, the first moment c and the mass m, in the
+    canonical frames that `armlet info` shows. The rank of the regressor is
+    printed for comparison if all constants of the robot are numbers.
 
     With --of gravity, show the parameters that determine the gravity torques.
 

@@ -96,7 +96,7 @@ def _torque(arm: Robot, text: str) -> Any:
 
 
 def holding_torque(arm: Robot) -> Function:
-    """Return torques against gravity, with damping that stops the arm in about a second."""
+    """Return a torque function that balances gravity, and stops the arm in about a second."""
 
     @function(arm)
     def hold(q: Array, qd: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Ordinary, weighted and robust least squares on triangular factors of each joint's rows."""
+"""Ordinary, weighted and robust least squares from triangular QR factors of each joint's rows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ Array = NDArray[np.float64]
 Rows = tuple[Array, Array]
 """Regressors (k, n, p) and torques (k, n)."""
 SMALL = 1e-10
-"""Singular values below this share of the largest count as zero, for columns of unit length."""
+"""Singular values below this share of the largest count as zero; columns are scaled to length 1."""
 FREE = 10
-"""A joint's noise is estimated from at least this many rows more than parameters act on it."""
+"""The number by which a joint's rows must exceed its parameters for an estimate of its noise."""
 ROUNDS = 50
 HUBER = 1.345
-"""The residual, in deviations, above which weights fall: 95 % efficient for normal residuals."""
+"""The residual in standard deviations above which weights fall: 95 % efficient for normal noise."""
 VAGUE = 0.2
 """The largest accepted standard deviation of a gain, relative to the gain."""
 
@@ -39,7 +39,7 @@ class Factors:
 
     @classmethod
     def of(cls, W: Array, tau: Array) -> "Factors":
-        """Return the factors of regressors (k, n, p) and torques (k, n); do not count zero rows."""
+        """Return the factors of W (k, n, p) and tau (k, n); rows that are zero are not counted."""
         both = np.concatenate([W, tau[..., None]], axis=-1)
         R = np.stack([_triangle(both[:, i]) for i in range(both.shape[1])])
         return cls(R, both.any(axis=-1).sum(axis=0))
@@ -59,7 +59,7 @@ class Factors:
         return int(self.rows.sum())
 
     def together(self, weights: Array | None = None) -> Array:
-        """Return one triangular factor for the rows of all joints, times one weight per joint."""
+        """Return one triangular factor for all rows, each multiplied by the weight of its joint."""
         n, size, _ = self.R.shape
         scaled = self.R if weights is None else self.R * np.reshape(weights, (n, 1, 1))
         return _triangle(scaled.reshape(n * size, size))
@@ -97,10 +97,10 @@ class Estimate:
 
 
 def solve(R: Array) -> tuple[Array, Array, int]:
-    """Solve W x = τ by least squares; return x, the inverse of WᵀW, and the rank.
+    """Solve W x = τ by least squares; return x, the (generalised) inverse of WᵀW, and the rank.
 
-    R is a triangular factor of (W | τ). Undetermined combinations of parameters are zero, for
-    columns scaled to unit length.
+    R is a triangular factor of (W | τ). If W is rank-deficient, x is the solution of least norm
+    after the columns of W are scaled to unit length.
     """
     W, y = R[:, :-1], R[:, -1]
     scale = np.linalg.norm(W, axis=0)
@@ -117,7 +117,7 @@ def residual_squares(R: Array, x: Array) -> Any:
 
 
 def residual_noise(factors: Factors, x: Array, rank: int) -> Array:
-    """Return each joint's residual deviation, for rows - `rank`/n degrees of freedom."""
+    """Return each joint's residual standard deviation, for rows - `rank`/n degrees of freedom."""
     free = np.maximum(factors.rows - rank / len(factors.R), 1)
     least = 1e-12 * np.sqrt(factors.torques / np.maximum(factors.rows, 1)) + np.finfo(float).tiny
     return np.asarray(np.maximum(np.sqrt(residual_squares(factors.R, x) / free), least))
@@ -132,7 +132,7 @@ def ordinary(factors: Factors) -> Estimate:
 
 
 def joints_of_unknown_noise(factors: Factors) -> list[int]:
-    """Return the joints with fewer rows than acting parameters plus `FREE`.
+    """Return the indices of the joints with too few rows to estimate their noise (see `FREE`).
 
     The parameters can fit so few rows almost exactly; weights from such small residuals would make
     these rows dominate.
@@ -142,7 +142,7 @@ def joints_of_unknown_noise(factors: Factors) -> list[int]:
 
 
 def weighted(factors: Factors) -> Estimate:
-    """Return the estimate weighted by the noise of each joint, estimated from the residuals.
+    """Return the estimate with weight 1/noise for each joint; the residuals determine the noise.
 
     All joints have the same weight if any joint has too few rows to estimate the noise.
     """
@@ -164,7 +164,7 @@ def _with_weights(factors: Factors, weights: Array) -> Estimate:
 
 
 def robust(factors: Factors, rows: Sequence[Rows]) -> Estimate:
-    """Return a Huber estimate by repeated weighting: large residuals get less weight."""
+    """Return a Huber estimate by iterative reweighting: large residuals get less weight."""
     estimate = weighted(factors)
     if joints_of_unknown_noise(factors):
         return estimate
@@ -183,7 +183,7 @@ def robust(factors: Factors, rows: Sequence[Rows]) -> Estimate:
 
 
 def _median_noise(rows: Sequence[Rows], x: Array) -> Array:
-    """Return each joint's residual deviation from the median, which is robust against outliers."""
+    """Return each joint's noise from its median absolute residual, which outliers hardly change."""
     sizes = np.concatenate(
         [np.where(W.any(axis=-1) | (tau != 0), np.abs(tau - W @ x), np.nan) for W, tau in rows]
     )
@@ -194,8 +194,8 @@ def _median_noise(rows: Sequence[Rows], x: Array) -> Array:
 def essential(R: Array, x: Array, rows: float, level: float = 0.05) -> list[int]:
     """Return the indices of the parameters without which the fit is significantly worse.
 
-    Parameters are removed one by one, largest relative deviation first, until an F-test at `level`
-    finds the fit worse. `rows` is the number of independent rows.
+    Parameters are removed one by one, largest relative standard deviation first, until an F-test at
+    `level` finds the fit worse. `rows` is the number of independent rows.
     """
     from scipy.special import fdtri  # which takes as long to load as all of armlet
 
@@ -226,12 +226,12 @@ class Gains(NamedTuple):
 
 
 def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[Estimate, Gains]:
-    """Estimate parameters φ and drive gains 1/k from currents i and known payload torques y.
+    """Estimate parameters φ and drive gains 1/k from currents i and known torques y of a payload.
 
-    Gauss-Newton steps in φ and k fit the noisy currents of each joint, i = k (Y φ + y), on
-    triangular factors of (Y | y | i). Without y, k and φ would be determined only up to a factor
-    (Gautier and Briot 2014). The initial φ and k solve the linear equations Y φ - g i = -y,
-    g = 1/k, whose solution is biased by noise.
+    Each joint's currents are i = k (Y φ + y) plus noise, with the regressor Y. Gauss-Newton steps
+    in φ and k minimise the noise; they use triangular factors of (Y | y | i). Without y, φ and k
+    would be determined only up to a factor (Gautier and Briot 2014). The initial φ and k solve
+    Y φ - i/k = -y, with a bias due to noise. `repeats` is the ratio of all to independent rows.
     """
     n, size, _ = factors.R.shape
     p = size - 2
@@ -276,7 +276,7 @@ def in_torques(factors: Factors, gains: Array) -> Factors:
 
 
 def _start(factors: Factors, joints: Sequence[str], p: int) -> tuple[Array, Array]:
-    """Return initial values of φ and k = 1/g: a linear solution, with scaled currents."""
+    """Return initial values of φ and k: the least-squares solution of Y φ - i/k = -y."""
     n, size, _ = factors.R.shape
     unit = np.maximum(np.sqrt(factors.torques), np.finfo(float).tiny)
     currents = _of_each_joint(-factors.R[:, :, -1] / unit[:, None])

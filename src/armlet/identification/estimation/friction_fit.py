@@ -1,4 +1,4 @@
-"""Fit the shape of friction, in which torques are nonlinear, by separable least squares."""
+"""Fit the parameters of friction that act nonlinearly on torques, by separable least squares."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ def friction_shape(
     model: TorqueModel | None = None,
     preprocessing: Preprocessing | None = None,
 ) -> Friction:
-    """Fit the velocity scales of the Coulomb sign change and of the Stribeck decay.
+    """Fit the parameters `velocity` and, optionally, `stribeck_velocity` of `armlet.Friction`.
 
     Torques are linear in all other parameters. For each trial of the velocities, weighted least
     squares determines these parameters (Golub and Pereyra 1973).
@@ -50,8 +50,8 @@ def friction_shape(
     Returns
     -------
     Friction
-        The shape, for `TorqueModel(friction=...)` and `Plant(friction=...)`. `identify` estimates
-        the size of Stribeck friction.
+        The shape, for `TorqueModel(friction=...)` and `Plant(friction=...)`. If Stribeck friction
+        is fitted, `stribeck` is 1: for a plant, replace it by the sizes that `identify` estimates.
     """
     from scipy.optimize import minimize  # which takes as long to load as all of armlet
 
@@ -108,7 +108,7 @@ def sigmoid_friction(
     basis = np.linalg.qr((W / noise[:, None]).reshape(-1, W.shape[-1]))[0]
 
     def outside(columns: Array) -> Array:
-        """Return columns minus their projection on the regressor of all other parameters."""
+        """Return columns minus their projection on the regressor columns of other parameters."""
         return np.asarray(columns - basis @ (basis.T @ columns))
 
     measured = outside((tau / noise).ravel())
@@ -118,7 +118,7 @@ def sigmoid_friction(
 
     @lru_cache(maxsize=1)  # `residuals` and `derivative` use the same x in turn
     def fit(x: tuple[float, ...]) -> tuple[Array, Array, Array]:
-        """Return friction columns of the shape x, the best p₁, and torque derivatives by x."""
+        """Return `outside` of friction columns, the best p₁, `outside` of torque derivatives."""
         rows = []
         for run in runs:
             torques = np.stack(shape(x).torques(run.qd), axis=1)
@@ -136,7 +136,7 @@ def sigmoid_friction(
         return measured - own @ size
 
     def derivative(x: Array) -> Array:
-        """Return the derivative of the residuals (Kaufman 1975)."""
+        """Return Kaufman's approximate derivative of the residuals by x (Kaufman 1975)."""
         own, _, J = fit(tuple(x))
         return np.asarray(own @ np.linalg.lstsq(own, J, rcond=None)[0] - J)
 

@@ -1,9 +1,9 @@
-"""Instrumental variables: estimates that noise in the measured positions does not bias.
+"""Instrumental variables: estimates without bias from noise in the measured positions.
 
 Noise in positions enters the regressor W and makes least-squares estimates too small. An instrument
 Z is a noise-free regressor of nearly the same trajectory. The solution x of Zᵀ(τ - W x) = 0 has no
-bias (Janot, Vandanjon and Gautier 2014: IDIM-IV). It is the least-squares solution of W x = τ
-projected on the columns of Z, computed from a triangular factor of (Z | W | τ).
+bias (Janot, Vandanjon and Gautier 2014: IDIM-IV). It is the least-squares solution of W x = τ after
+both sides are projected on the columns of Z. A triangular factor of (Z | W | τ) determines it.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from armlet.simulation.forces import Friction, friction_torque
 Instrument = Callable[[Robot, Samples], ArrayLike]
 """A function(robot, run) that returns noise-free positions (k, n) of the robot at `run.t`."""
 MOTION = 0.3
-"""The cut-off of the default instrument, relative to the bandwidth. About 1/400 of the noise
-variance in accelerations remains, as the variance grows with the fifth power of the cut-off."""
+"""The cut-off of the default instrument's low-pass filter, relative to the bandwidth. About 1/400
+of the noise variance in accelerations remains: it grows with the fifth power of the cut-off."""
 WEAK = 0.1
-"""The correlation below which an instrument causes a warning: deviations are unreliable."""
+"""A correlation below this causes a warning, as standard deviations are then unreliable."""
 CONVERGED = 0.01
-"""The largest change of a parameter in a converged round, in standard deviations."""
+"""Rounds end when no parameter changes by more than this many standard deviations."""
 TARGETS = {"target": "q", "target_velocity": "qd", "target_acceleration": "qdd"}
 """The target arguments of a controller, mapped to the arrays of a trajectory."""
 
 
 class InstrumentTest(NamedTuple):
-    """Convergence of instrumental variables, and the test whether least squares is biased."""
+    """The convergence of instrumental variables, and a test of whether least squares is biased."""
 
     rounds: int
     """The number of rounds until convergence."""
@@ -83,9 +83,9 @@ def instrumental(
 ) -> tuple[Estimate, InstrumentTest, Array]:
     """Return the noise-weighted estimate by instrumental variables, its test, and (W | τ).
 
-    The default instrument is the measured trajectory below `MOTION` times the bandwidth: an arm
-    under computed-torque control would follow it for any parameters. (W | τ) is divided by the
-    noise and projected on the columns of Z; its least-squares solution is the estimate.
+    The default instrument is the measured trajectory after a low-pass filter (see `MOTION`): an arm
+    under computed-torque control would follow it for any parameters. The returned (W | τ) is
+    divided by the noise and projected on the columns of Z: its solution is the estimate.
     """
     measured = [regressor.all_rows(run) for run in runs]
     estimate = weighted(factors)
@@ -167,7 +167,7 @@ def _basis(A: Array) -> Array:
 
 
 def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
-    """Return the estimate with weights 1/`noise`, and with the noise of the new residuals."""
+    """Return the estimate with weights 1/`noise`. Its own noise is that of the new residuals."""
     R, basis = _projection(both, noise)
     x, inverse, rank = solve(basis.T @ R)
     _, _, whole = solve(R)
@@ -183,7 +183,7 @@ def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
 def _test(
     R: Array, basis: Array, x: Array, rounds: int, rows: int, repeats: float
 ) -> InstrumentTest:
-    """Test whether the part of W outside the columns of Z would give other parameters."""
+    """Test whether the part of W orthogonal to the columns of Z would give other parameters."""
     from scipy.stats import f as fisher  # which takes as long to load as all of armlet
 
     inside = basis.T @ R
@@ -226,7 +226,7 @@ def closed_loop(
     dt : float
         The time step of the simulation, in s.
     friction : Friction, optional
-        The smooth shape of Coulomb friction, and Stribeck friction, which is not identified here;
+        The friction law, whose velocities and Stribeck friction are not identified here;
         by default `Friction()`, without Stribeck friction.
 
     Returns

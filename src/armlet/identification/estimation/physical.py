@@ -8,9 +8,9 @@ with the inertia J about the frame's origin, the first moment c and the mass m. 
 positive definite P belongs to such a body (Wensing, Kim, Slotine 2018).
 
 With a prior P₀ = L Lᵀ, the unknowns y of a body are the ten entries of L⁻¹ (P - P₀) L⁻ᵀ. They are
-zero for the prior, and of order 1 for a body of similar size. The torque equations are A y = b with
-A = U S Vᵀ. Entries of Vᵀ y that the equations determine better than the prior (S > 1) are replaced
-by the residuals S Vᵀ y - Uᵀ b, so that all numbers in the solver are of order 1 for any noise.
+zero for the prior, and of order 1 for a body of similar size. The torque equations, in units of the
+noise, are A y = b with A = U S Vᵀ. The solver's unknowns are entries of Vᵀ y or, where the singular
+value exceeds 1, entries of S Vᵀ y - Uᵀ b. All are of order 1, however small the noise is.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ Distance = Literal["entropic", "euclidean"]
 DISTANCES: tuple[Distance, ...] = get_args(Distance)
 Boxes = float | Mapping[str, tuple[ArrayLike, ArrayLike]]
 LEAST = 1e-4
-"""The lower bound on pseudo-inertias, relative to the prior."""
+"""The lower bound on the eigenvalues of P P₀⁻¹, for pseudo-inertias P and P₀ of the prior."""
 NONNEGATIVE = ("rotor_inertia", "viscous", "coulomb")
 """The parameters of drives that must not be negative."""
 LARGEST = 1e6
-"""The largest singular value in the solver; scaling up the noise reduces a larger value."""
+"""The largest singular value of torque equations in the solver; larger ones scale up the noise."""
 ENOUGH = {"reduced_tol_gap_abs": 1e-6, "reduced_tol_gap_rel": 1e-6, "reduced_tol_feas": 1e-7}
-"""The tolerances for accepting a solution when the solver stalls: bodies accurate to 1 %."""
+"""If the solver stalls, a solution within these tolerances is accepted: it is accurate to 1 %."""
 FAINT = 1e-6
-"""The weight of squared drive parameters, so that undetermined parameters become zero."""
+"""The weight of squared drive parameters; those that the data do not determine become zero."""
 ENTRIES = np.triu_indices(4)
 ROOTS = np.where(ENTRIES[0] == ENTRIES[1], 1.0, np.sqrt(2.0))
-"""Indices of ten entries of a symmetric matrix, and factors that preserve the Frobenius norm."""
+"""Indices of the upper triangle of a 4 x 4 matrix, and factors: √2 for entries that occur twice."""
 
 
 def pseudo_inertia(phi: Any) -> Any:
-    """Return the 4 x 4 pseudo-inertia of Jxx Jxy Jxz Jyy Jyz Jzz cx cy cz m, as nested lists."""
+    """Return a body's pseudo-inertia as nested lists; phi is Jxx Jxy Jxz Jyy Jyz Jzz cx cy cz m."""
     xx, xy, xz, yy, yz, zz, cx, cy, cz, m = (phi[k] for k in range(10))
     return [
         [(yy + zz - xx) / 2, -xy, -xz, cx],
@@ -70,7 +70,7 @@ RADIUS = 0.1
 
 
 def likely_bodies(phi: Array) -> Array:
-    """Replace non-physical bodies by balls whose mass is the mean of physical bodies, or 1 kg."""
+    """Replace every non-physical body by a ball with the mean mass of physical bodies, or 1 kg."""
     physical = np.array([is_consistent(body[None]) for body in phi])
     mass = float(phi[physical, 9].mean()) if physical.any() else 1.0
     J = 0.4 * mass * RADIUS**2
@@ -85,20 +85,21 @@ class Physical:
     Attributes
     ----------
     prior : {"entropic", "euclidean"}
-        The distance from likely bodies, which decides where the data do not. For pseudo-inertias P
-        of a body and P₀ of its prior, "entropic" is tr(P P₀⁻¹) - log det P, independent of frames
-        and units; "euclidean" is the squared norm of P - P₀ in units of P₀.
+        The distance from the likely bodies, which decides what the data do not determine. For
+        pseudo-inertias P of a body and P₀ of its likely body, and eigenvalues λ of P P₀⁻¹, it is
+        Σ (λ - log λ) ("entropic") or Σ (λ - 1)² ("euclidean"), in any frames and units.
     strength : float
-        The weight of the distance, in units of the squared noise.
+        The weight of the distance relative to squared residuals, which are in units of the noise.
     bodies : array_like of shape (nb, 10), optional
         Likely bodies in the form of `robot.phi`, from CAD for instance, with zeros for an unknown
         body; by default the bodies of the robot.
     bounds : mapping of str to float, optional
         Upper bounds on standard parameters, such as {"m7": 1.5}.
     boxes : float or mapping of str to pairs, optional
-        Boxes for the centres of mass: lower and upper corners by frame, in frame coordinates, such
-        as {"link2": ((-0.1, -0.4, -0.1), (0.1, 0, 0.1))}; or a margin in m around the joints and
-        frames of every body.
+        Boxes that contain the centres of mass. For some bodies: a mapping from a frame of the body
+        to the lower and upper corner of its box, in frame coordinates, such as
+        {"link2": ((-0.1, -0.4, -0.1), (0.1, 0, 0.1))}. For all bodies: a margin in m, by which
+        the box of a body extends beyond the origins of the body's joints and frames.
     """
 
     prior: Distance = "entropic"
@@ -112,7 +113,7 @@ class Physical:
         validation.number(self.strength, "strength", above=0)
 
     def of_robot(self, robot: Robot, names: Sequence[str]) -> Prior:
-        """Return the prior of a robot with standard parameters `names`; check all options."""
+        """Check the options, and return them for a robot with standard parameters `names`."""
         bodies = robot.phi.astype(float)
         if self.bodies is not None:
             bodies = _check_bodies(self.bodies, robot)
@@ -166,7 +167,11 @@ def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
 
 
 def com_boxes(robot: Robot, boxes: Boxes) -> list[Box]:
-    """Return boxes for centres of mass: from corners, or a margin in m around joints and frames."""
+    """Return boxes that contain the centres of mass of bodies.
+
+    `boxes` maps names of frames to the lower and upper corners of boxes. Or it is a margin in m, by
+    which the box of every body extends beyond the origins of the body's joints and frames.
+    """
     if isinstance(boxes, Mapping):
         return [_box(robot, name, corners) for name, corners in boxes.items()]
     margin = validation.number(boxes, "boxes", "a margin in m, or boxes by frame", low=0)
@@ -196,9 +201,10 @@ def _box(robot: Robot, name: str, corners: tuple[ArrayLike, ArrayLike]) -> Box:
 
 
 def _scale(prior: Array, A: Array) -> Array:
-    """Return the matrix T of standard parameters `prior + T y`, for unknowns y of order 1.
+    """Return the matrix T such that standard parameters are `prior + T y`, with y of order 1.
 
-    The columns of A are torques for unit parameters. In A T, a drive has the norm of all bodies.
+    The columns of A are torques for unit parameters. T scales the column of each drive parameter to
+    the spectral norm of the columns of all bodies together.
     """
     count = prior.size
     T = np.zeros((A.shape[1], A.shape[1]))
@@ -214,10 +220,10 @@ def _scale(prior: Array, A: Array) -> Array:
 
 
 def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior) -> Array:
-    """Return the standard parameters of physical bodies and drives that fit the torques best.
+    """Return the standard parameters, with physical bodies, that fit torques and prior best.
 
-    `R` is a triangular factor of (W | τ) in units of the noise. The parameters of W are `Lam` times
-    the standard parameters, whose names are `names`: ten per body, then all others.
+    `R` is a triangular QR factor of (W | τ) in units of the noise, with torques τ = W Lam φ. The
+    standard parameters φ have the names `names`: ten per body, then all others.
     """
     cp = require("cvxpy")
     A = R[:, :-1] @ Lam / np.sqrt(prior.strength)
@@ -265,7 +271,7 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
 
 
 def _matrix(cp: Any, entries: Any) -> Any:
-    """Return the symmetric matrix of ten entries, whose off-diagonal entries are scaled by √2."""
+    """Return the symmetric 4 x 4 matrix of ten entries, after dividing off-diagonal ones by √2."""
     E = np.zeros((4, 4, 10))
     E[(*ENTRIES, np.arange(10))] = 1 / ROOTS
     E[(*ENTRIES[::-1], np.arange(10))] = 1 / ROOTS

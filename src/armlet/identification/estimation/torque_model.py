@@ -20,7 +20,7 @@ from armlet.minimal import MinimalParameters, standard_names
 from armlet.simulation.forces import Friction, friction_direction, stribeck_share
 
 Column = Callable[[Array, Array, Array], ArrayLike]
-"""A function of q, qd and qdd, (k, n), that returns the torques (k, n) for a unit parameter."""
+"""A function of q, qd and qdd that returns the torques for a unit parameter, each (k, n)."""
 CHUNK = 1024
 """The number of decimated rows computed at a time."""
 FRICTION: dict[str, Callable[[Array, Array], Array]] = {
@@ -30,7 +30,7 @@ FRICTION: dict[str, Callable[[Array, Array], Array]] = {
     "coulomb_forward": lambda qd, sign: np.maximum(sign, 0),
     "coulomb_backward": lambda qd, sign: np.minimum(sign, 0),
 }
-"""Functions of the velocity and its sign: the friction torque for a unit parameter."""
+"""Functions of the velocity and its sign that return the friction torque for a unit parameter."""
 USUAL = ("viscous", "coulomb", "offset")
 
 
@@ -39,7 +39,7 @@ class Sigmoid:
     """Sigmoid friction p₁/(1 + exp(-p₂ (q̇ + p₃))) - p₁/(1 + exp(-p₂ p₃)) (Gaz et al. 2019).
 
     `sigmoid_friction` fits p₂ and p₃ to logs. `identify` then estimates p₁ of each joint. The
-    sigmoid replaces viscous friction and offsets.
+    sigmoid replaces viscous friction, Coulomb friction and offsets.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Sigmoid:
     shift: tuple[float, ...]
 
     def torques(self, qd: Array) -> tuple[Array, Array, Array]:
-        """Return torques (k, n) for p₁ = 1, their derivatives by log p₂, and by p₃."""
+        """Return the torques for p₁ = 1, and their derivatives by log p₂ and by p₃, each (k, n)."""
         p2, p3 = np.array(self.steepness), np.array(self.shift)
         # (1 + tanh(x/2))/2 is 1/(1 + exp(-x)) without overflow
         moving, at_rest = np.tanh(p2 * (qd + p3) / 2), np.tanh(p2 * p3 / 2)
@@ -63,13 +63,14 @@ class Sigmoid:
 
 @dataclass(frozen=True, eq=False)
 class TorqueModel:
-    """The parameters to identify: inertial parameters, friction, further columns and gains.
+    """The parameters to identify: inertial parameters, friction, user-defined terms and gains.
 
     Attributes
     ----------
     parameters : MinimalParameters, optional
-        The inertial parameters to identify; by default Lin's minimal set, with rotor inertias and
-        friction if `rotors` and `friction` are True.
+        The minimal parameters to identify, which may include rotor inertias and friction. By
+        default Lin's minimal set, with rotor inertias and friction if `rotors` and `friction` are
+        True. If `parameters` are passed, `rotors` and a bool for `friction` have no effect.
     rotors : bool
         Whether to identify rotor inertias, too.
     friction : bool, sequence of str, Friction or Sigmoid
@@ -77,12 +78,12 @@ class TorqueModel:
         "coulomb", "offset", "coulomb_forward" and "coulomb_backward"; an `armlet.Friction`, which
         is smooth around velocity 0 and may have Stribeck friction; or a `Sigmoid`.
     extra : mapping of str to function, optional
-        Further columns by parameter name, for springs, for instance: functions of q, qd and qdd
-        that return the torques of all joints for a unit parameter. A user function
-        (`armlet.function`) takes one state; other functions take arrays with one row per state.
+        Further terms, such as springs: for each parameter name, a function of q, qd and qdd that
+        returns the torques of all joints for a unit parameter. An `armlet.function` takes one
+        state; other functions take arrays with one row per state.
     gains : bool
-        Whether to identify a gain of every joint, too, from currents or torques in unknown units.
-        At least one run then needs a known payload; see `log.with_payload`.
+        Whether to identify the gain of every joint, too: the torque per logged unit, such as Nm/A.
+        At least one log then needs a known payload; see `Log.with_payload`.
     """
 
     parameters: MinimalParameters[Robot] | None = None
@@ -143,12 +144,12 @@ class TorqueRegressor:
     parameters: MinimalParameters[Robot]
     """The minimal set of inertial parameters, which may include parameters of the drives."""
     friction: tuple[str, ...]
-    """Friction terms outside the minimal set; among coupled joints, only for the leading joint."""
+    """Friction terms outside the minimal set. Of coupled joints, only the leader has such terms."""
     shape: Friction | Sigmoid | None
     """The smooth shape of friction; None for Coulomb friction with the velocity's exact sign."""
     extra: Mapping[str, Function | Column]
     gains: bool
-    """Whether gains are unknown; if so, `rows` yields regressors with known torques appended."""
+    """Whether gains are identified; if so, `rows` appends known torques to the regressor."""
     notes: tuple[str, ...]
     """Remarks on parameters that were left out."""
 
@@ -165,7 +166,7 @@ class TorqueRegressor:
 
     @property
     def standard(self) -> tuple[str, ...]:
-        """The names of the standard parameters, the friction terms and the further columns."""
+        """The names of the standard parameters, then of the friction terms, then of `extra`."""
         return (*self.parameters.standard, *self.names[len(self.parameters) :])
 
     @property
@@ -208,10 +209,10 @@ class TorqueRegressor:
         return x
 
     def rows(self, samples: Samples) -> Iterator[Rows]:
-        """Yield decimated regressors and torques by chunks; rows of joints at rest are zero.
+        """Yield decimated regressors and torques, by chunks; rows of joints at rest are zero.
 
         Known torques (payload, springs, gravity compensation) are subtracted from the torques; if
-        gains are unknown, known torques are the regressor's last column instead.
+        gains are identified, known torques are the regressor's last column instead.
         """
         load = self.payload(samples.payload)
         for chunk in samples.chunks(CHUNK):
@@ -233,7 +234,7 @@ class TorqueRegressor:
         return np.concatenate(W), np.concatenate(tau)
 
     def factors(self, samples: Iterable[Samples]) -> Factors:
-        """Return the triangular factors of all rows of `samples`."""
+        """Return the triangular factor of each joint's rows of (W | τ) in all `samples`."""
         n, size = self.robot.n, len(self.names) + self.gains + 1
         none = Factors(np.zeros((n, size, size)), np.zeros(n, dtype=np.int64))
         return Factors.sum([none, *(Factors.of(*x) for run in samples for x in self.rows(run))])
@@ -244,7 +245,7 @@ class TorqueRegressor:
         return self.with_drives(p.robot(x[: len(p)]), dict(zip(self.names, x, strict=True)))
 
     def with_drives(self, robot: Robot, values: Mapping[str, float]) -> Robot:
-        """Return the robot with drive parameters from `values`, by names such as coulomb1."""
+        """Return the robot with the drive parameters in `values`, under names such as coulomb1."""
         followers = set(range(robot.nb)) - set(robot._leaders)
         values = {**values, **{f"{term}{i + 1}": 0.0 for term in self.friction for i in followers}}
         drives = (
@@ -285,7 +286,7 @@ class TorqueRegressor:
 def identifiable(
     robot: Robot, rotors: bool, friction: bool
 ) -> tuple[MinimalParameters[Robot], tuple[str, ...]]:
-    """Return minimal parameters, and notes; leave out artefacts of rounded angles in a file.
+    """Return the minimal parameters that are not artefacts of rounded angles, and notes on others.
 
     For example, rounding may tilt a vertical axis by 3e-6 rad, which causes a tiny gravity torque.
     """

@@ -68,7 +68,7 @@ LATE = (Stage(16, 3e-3, 300), Stage(32, 1e-3, 300))
 MORE = Stage(32, 1e-3, 50)
 """A last stage, with more slack, for a trajectory that breaks a limit between sampled times."""
 ROUNDS = 8
-"""The largest number of runs of `MORE`; a trajectory still beyond a limit is scaled down."""
+"""The largest number of runs of `MORE`; if a limit is still broken, the motion is scaled down."""
 
 
 @single_blas_thread
@@ -123,7 +123,7 @@ def excite(
     -------
     Excitation
         The trajectory, with condition number, margins and coefficients. After Ctrl-C, the best
-        trajectory so far, within all limits; its `ended` is then the reason.
+        trajectory so far, within all limits; its `ended` then says so.
 
     Examples
     --------
@@ -278,9 +278,10 @@ def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
 
 
 def _share_within(problem: Problem, best: Candidate, times: Array) -> float:
-    """Return the largest scale of a trajectory about its posture that breaks no limit.
+    """Return the largest scale, up to 1, of a trajectory about its posture that breaks no limit.
 
-    Bisection checks only times at which a limit was broken, and is repeated until no time is added.
+    Bisection checks only times at which a limit was broken before. While a limit is then broken at
+    other times, bisection is repeated with these, too.
     """
     still, moved = (_state(problem, x, times) for x in (best.still, best.x))
 
@@ -320,8 +321,8 @@ def _largest(holds: Callable[[float], bool]) -> float:
 class Excitation(Trajectory):
     """The result of `excite`: a trajectory that determines the parameters of a robot well.
 
-    Torques include the robot's friction, and are nan for a robot without masses. `ended` is empty,
-    or the reason for an interruption of the search; `notes` lists assumptions.
+    Torques include `passive_torque`, such as friction; they are nan for a robot without masses.
+    `ended` is empty, or the reason for an interruption of the search; `notes` lists assumptions.
 
     Attributes
     ----------
@@ -338,7 +339,7 @@ class Excitation(Trajectory):
     history : array
         The criterion at every iteration of the search, for sampled times and smooth friction.
     limits : mapping of str to Range
-        Lower and upper limits of the trajectory by name, margins subtracted.
+        Lower and upper limits of the trajectory by name, after subtraction of margins.
     parameters : MinimalParameters
         The parameters to identify, one per column of W.
     """

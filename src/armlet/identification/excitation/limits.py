@@ -28,7 +28,7 @@ UNITS = {
 
 
 def units(name: str, letters: Set[str]) -> str:
-    """Return the units of a limit as text, for joint types `letters`, R and P."""
+    """Return the units of a limit as text; `letters` are the types of the joints: R, P or both."""
     return ", ".join(x for letter, x in zip("RP", UNITS[name], strict=True) if letter in letters)
 
 
@@ -69,7 +69,7 @@ class Limit:
 
     @cached_property
     def sides(self) -> tuple[Array, Array]:
-        """The matrix A and vector b of A y <= b, a row per finite side, in units of half ranges."""
+        """A and b of A y <= b for the quantity y: one row per finite limit, in half ranges."""
         lower, upper = self.range
         half = (upper - lower) / 2
         scale = np.where(np.isfinite(half), half, 1.0)
@@ -78,14 +78,14 @@ class Limit:
         return A[np.isfinite(b)], b[np.isfinite(b)]
 
     def slack(self, state: State) -> Array:
-        """Return the distance to each side, (k, sides), in half ranges; negative beyond a limit."""
+        """Return distances to finite limits in half ranges, (k, sides); negative beyond a limit."""
         A, b = self.sides
         return np.asarray(b - self.values(state) @ A.T)
 
     def barrier(self, state: State, near: float, spare: float = 0.0) -> tuple[float, State]:
         """Return the barrier -log(slack - spare), and its derivative by the state.
 
-        The barrier is summed over sides and averaged over rows. Where slack - spare is below
+        The barrier is summed over limits and averaged over rows. Where slack - spare is below
         `near`, a parabola continues the barrier, which is therefore finite beyond the limits.
         """
         slack = self.slack(state) - spare
@@ -291,7 +291,7 @@ def posture_within(
     joints: Sequence[str],
     rng: np.random.Generator,
 ) -> Array:
-    """Return a posture that, at rest, is far from all limits; search within `centre` ± `half`."""
+    """Return a posture that meets all limits at rest; first search `centre` ± `half` at random."""
     offsets = np.vstack([np.zeros(len(half)), rng.uniform(-0.9, 0.9, (POSTURES, len(half)))])
     postures = centre + offsets * half
     slack = least_slack(limits, _at_rest(postures))

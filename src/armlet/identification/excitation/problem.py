@@ -1,6 +1,6 @@
-"""The optimisation problem of `excite`: paths, criteria for parameters, and derivatives.
+"""The optimisation problem of `excite`: paths, criteria to minimise, and derivatives.
 
-Each joint position is a linear combination of basis functions of time, at rest at both ends.
+Each joint position is a linear combination of basis functions of time. Paths start and end at rest.
 """
 
 from abc import ABC, abstractmethod
@@ -21,17 +21,17 @@ Array = NDArray[np.float64]
 DEGREE = 5
 """The degree of splines: the derivative of the acceleration is continuous."""
 ROUNDING = 1e-13
-"""Velocities below this share of the sum of their terms' sizes are rounded to zero."""
+"""A velocity below this share of the sum of its terms' absolute values is rounded to zero."""
 LEAST = 1e-14
-"""The lower bound on eigenvalues, relative to the largest: a joint may be at rest at first."""
+"""The lower bound on eigenvalues of WᵀW, relative to the largest; some may be zero at first."""
 NEAR = 0.1
 """The ratio of slack to barrier weight below which a parabola continues the barrier."""
 SMOOTH = 0.02
 """During the search, Coulomb friction changes sign smoothly over this share of the speed limit."""
 ROWS = 256
-"""The number of rows that are factorised together; they fit in the processor's cache."""
+"""The number of states whose rows are factorised together; they fit in the processor's cache."""
 SAMPLES = 20
-"""The number of times at which the search samples a path, per coefficient."""
+"""The number of points in time, per coefficient, at which the search evaluates a path."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Path(ABC):
 
     @cached_property
     def free(self) -> Array:
-        """A basis of the coefficients with rest at both ends, (m, p), orthonormal over `scale`."""
+        """A basis (m, p) of paths at rest at both ends, orthonormal after division by `scale`."""
         ends = self.basis(np.array([0.0, self.duration]))
         rest = np.vstack([ends[1], ends[2]]) * self.scale
         _, values, rows = np.linalg.svd(rest)
@@ -67,7 +67,7 @@ class Path(ABC):
 
     @cached_property
     def still(self) -> Array:
-        """The weights of the columns of `free` that sum to `constant`, (p,)."""
+        """The solution x, (p,), of free @ x = constant: a joint that rests at position 1."""
         return np.asarray(np.linalg.lstsq(self.free, self.constant, rcond=None)[0], dtype=float)
 
     def motion(self, coefficients: Array, t: Array) -> tuple[Array, Array, Array]:
@@ -235,7 +235,7 @@ class Regressor:
 
 
 class Problem:
-    """Optimisation of free path coefficients x, (p, n), in units of each joint's half range."""
+    """Optimisation of x, (p, n): coefficients in the basis `path.free`, in half joint ranges."""
 
     def __init__(
         self, path: Path, regressor: Regressor, limits: list[Limit], positions: Range
@@ -247,7 +247,7 @@ class Problem:
         times = np.linspace(0, path.duration, SAMPLES * len(path.free))
         self.basis = [B @ path.free for B in path.basis(times)]
         self.spare = {limit.name: 0.0 for limit in limits}
-        """The slack required of each limit: a trajectory may break limits between sampled times."""
+        """The slack required of each limit, since limits may be broken between sampled times."""
         self.score = Score(np.inf, -np.inf)
         """The score at the last evaluation of `objective`."""
 

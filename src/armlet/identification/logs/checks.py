@@ -19,12 +19,12 @@ BEYOND = 0.1
 HELD = 0.01
 """The shortest time in s for which a saturated torque stays at its largest value."""
 STEEP = 30
-"""A plateau means saturation if the torque falls by more quanta than this next to the plateau."""
+"""Next to a plateau due to saturation, torques fall by more quantisation steps than this."""
 NEAR_LIMIT = 0.999
 ROWS = 2000
 """The largest number of rows that are compared with gravity torques."""
 HEAVY = 0.3
-"""A torque is compared with a gravity torque that varies by more than this share of the torque."""
+"""A torque is compared with gravity torques that vary by more than this share of its variation."""
 OPPOSED, UNLIKE, LIKE = -0.5, 0.3, 0.8
 """Correlations with gravity: opposed is below -0.5, unlike is below 0.3, like is above 0.8."""
 SPEED_RATIO = 1.5
@@ -33,7 +33,7 @@ TURN = 2 * np.pi
 SMALL = np.pi / 2
 """The largest plausible step of a position between rows, in rad, apart from jumps by a turn."""
 MOSTLY = 0.99
-"""The least share of a single-turn encoder's steps that are small or jumps by a turn."""
+"""With a single-turn encoder, more than this share of steps is small or about a turn."""
 
 
 class Wrap(NamedTuple):
@@ -43,7 +43,7 @@ class Wrap(NamedTuple):
     row: int
     times: int
     is_safe: bool
-    """Whether all remaining steps are small, so that the position can be unwrapped."""
+    """Whether all other steps between rows are small, so that the position can be unwrapped."""
 
     def message(self, t: Array, joints: Sequence[str], of_motors: bool) -> str:
         """Return the warning about these jumps."""
@@ -121,7 +121,10 @@ def _speeds(t: Array, q: Array, qd: Array | None, robot: Robot) -> Iterator[str]
 
 
 def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
-    """Yield a warning for each joint torque at its limit, or clipped while the joint moves."""
+    """Yield a warning for each joint whose torque seems saturated.
+
+    Such a torque reaches its limit, or stays at its largest value while the joint moves.
+    """
     for i, joint in enumerate(robot.coordinates):
         size = np.abs(tau[:, i])
         top = size.max()
@@ -140,10 +143,10 @@ def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
 
 
 def _clipped(t: Array, size: Array) -> slice | None:
-    """Return the longest run of rows at the largest torque, or None if it may be a smooth peak.
+    """Return the longest run of rows at the largest torque if it indicates saturation, else None.
 
-    The smooth peak of a quantised torque has such a run, too, but the torque falls by at most eight
-    quanta within as many rows before or after the run.
+    At a smooth peak, a quantised torque also stays at its largest value, for m rows, say. But it
+    falls by at most eight quantisation steps within the m rows before or after.
     """
     at_top = size >= size.max() * (1 - 1e-9)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], at_top, [False]])))
@@ -157,7 +160,7 @@ def _clipped(t: Array, size: Array) -> slice | None:
 
 
 def _unlike_gravity(q: Array, tau: Array, robot: Robot) -> Iterator[str]:
-    """Yield a warning if a torque opposes gravity, or if gravity fits another joint's torque."""
+    """Yield a warning for each joint whose torque opposes gravity or may be another joint's."""
     if robot.symbols or not robot.mass or not np.any(robot.g):
         return
     rows = slice(None, None, -(-len(q) // ROWS))

@@ -26,7 +26,7 @@ WORDS = {
     "tau": "tau torque torques effort efforts trq moment moments force forces",
     "current": "current currents curr cur i",
 }
-"""The quantities of a log, mapped to the words in column names."""
+"""The quantities of a log, mapped to the words for them in column names."""
 QUANTITY = {word: quantity for quantity, words in WORDS.items() for word in words.split()}
 DERIVED = {("q", "dot"): "qd", ("q", "ddot"): "qdd", ("qd", "dot"): "qdd"}
 IGNORED = (
@@ -50,20 +50,20 @@ UNIT_WORDS: dict[str, dict[str, str]] = {
     "tau": {x: x.lower() for x in ("Nm", "mNm", "Ncm", "kNm", "N", "mN", "kN")},
     "current": {"A": "a", "mA": "ma"},
 }
-"""For each quantity: the possible units, mapped to the words in column names."""
+"""For each quantity: the possible units, mapped to the words for them in column names."""
 UNIT = {
     quantity: {word: unit for unit, words in units.items() for word in words.split()}
     for quantity, units in UNIT_WORDS.items()
 }
 MIXED_CASE = {"mnm", "knm", "mn", "kn", "ma", "nm", "ncm"}
-"""Units such as mNm, in lower case, that are not split into words at capital letters."""
+"""Units such as mNm, here in lower case, in which a capital letter does not begin a new word."""
 SIGNS = (
     (re.compile("[µμ]"), "u"),
     (re.compile("[°º]"), " deg "),
     (re.compile(r"N[·⋅*.\- ]m\b"), "Nm"),
     (re.compile(r"(?<![A-Za-z])(deg|degrees|rad|rev|mm|cm|m)[/ _·]*s(?:\^|\*\*)?2(?!\d)"), r"\1 s"),
 )
-"""Substitutions before a name is split; the last removes the 2 of rad/s2, not a joint number."""
+"""Substitutions before a name is split; the last drops the 2 of rad/s2, which is not a joint."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _joint(name: str, joints: Sequence[str]) -> tuple[str | int | None, list[str
 
 
 def unit_of(name: str, quantity: str, joints: Sequence[str]) -> str | None:
-    """Return the unit after the quantity in a name, or None; in `rev1_pos`, rev names the joint."""
+    """Return the unit after the quantity in a name, or None; the rev in `rev1_pos` is no unit."""
     _, words = _joint(name, joints)
     at = next((k for k, word in enumerate(words) if word in QUANTITY), 0)
     units = [UNIT[quantity][word] for word in words[at:] if word in UNIT[quantity]]
@@ -177,8 +177,8 @@ class Quantities:
     ) -> "Quantities":
         """Add the quantities of the table, with columns in joint order; return self.
 
-        `chosen` maps quantities to column names. With `only`, no other quantity is guessed, and
-        columns whose names contain no quantity may be used for it.
+        `chosen` maps quantities to column names. All other quantities are guessed, or just the
+        quantity `only`; the names of its columns then need not contain a quantity.
         """
         for quantity, names in chosen.items():
             if quantity not in WORDS:

@@ -114,8 +114,9 @@ class Log:
             Samples per second; required without time stamps, and overrides any time stamps.
         units : mapping of str to str, optional
             Units by quantity, if not s, rad, m, Nm, N or A: "ms", "us", "ns"; "deg", "rev", "mm";
-            "deg/s", "rpm"; "mNm"; "mA". A unit applies to all joints (or motors) that can have the
-            unit, and overrides units in column names. By default velocities follow positions.
+            "deg/s", "rpm"; "mNm"; "mA". A unit applies to all joints (or motors) that can have it,
+            and overrides units in column names. By default, the units of velocities and
+            accelerations follow from the units of positions.
         ratios : optional
             Gear ratios, motor over joint, if motors were measured: a number, one number per joint,
             or a mapping by joint name; negative if a motor rotates in the opposite direction. For

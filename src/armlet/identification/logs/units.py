@@ -46,7 +46,7 @@ OF_PRISMATIC: dict[str, dict[str, float]] = {
 PER_TIME = {"qd": "/s", "qdd": "/s²"}
 """The suffixes that convert position units to velocity and acceleration units."""
 SINCE_1970 = 1e8
-"""Above this, in s, a first stamp (a date or time since boot) is subtracted from all stamps."""
+"""If the first time stamp exceeds this, in s, as dates do, it is subtracted from all stamps."""
 LATEST = 4.2e9
 """The largest plausible time stamp, in s since 1970: the year 2103."""
 SHORTEST, LONGEST = 1.5e-4, 60.0
@@ -157,8 +157,8 @@ def unit_of_time(
     """Guess the unit of time stamps from their spacing, their size and the measured motion.
 
     A unit is possible if rows are 0.15 ms to 60 s apart and the first stamp is before 2103. Among
-    several possible units, measured velocities decide, or else the speed of the joints; raise if
-    neither does. A date in ms, for example, is as large as a stamp in us some weeks after boot.
+    several possible units, measured velocities decide, or else the speed of the joints. If neither
+    decides, raise. For example, a date in ms is as large as a time in us some weeks after boot.
     """
     if len(stamps) < 2 or not np.isfinite(stamps).all():
         return "s"  # `Log` raises an error
