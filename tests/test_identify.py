@@ -341,6 +341,18 @@ def test_a_payload_is_found(known):
     assert found.fit.whole < 0.2 * found.before.whole
 
 
+def test_a_payload_beside_a_known_one_or_in_currents_is_refused():
+    robot = random_arm(7, n=4)
+    log = recorded(robot, 7)
+    loaded = log.with_payload(0.5, (0, 0, 0.1))
+    with pytest.raises(DataError, match="a log has a known payload: expected logs with the unkn"):
+        identify_payload(robot, loaded)
+    heavy = recorded(robot.with_payload(2, (0, 0, 0.1)), 8).with_payload(2, (0, 0, 0.1))
+    arm = armlet.identify(robot, [log, heavy], model=TorqueModel(gains=True), physical=False)
+    with pytest.raises(DataError, match="the arm was identified with gains: expected one ident"):
+        identify_payload(arm, log)
+
+
 def test_every_part_is_predicted_from_the_others():
     robot = random_arm(8)
     logs = [recorded(robot, seed) for seed in (8, 9)]

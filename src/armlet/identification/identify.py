@@ -446,6 +446,8 @@ def identify_payload(
     body, at = robot.frame(frame)
     if body == BASE:
         raise ModelError(f"frame {frame!r} is on the base, where a payload has no effect")
+    if isinstance(arm, Identified) and arm.gains is not None:
+        raise DataError("the arm was identified with gains: expected one identified from torques")
     runs = preprocess_all(logs, robot, preprocessing)
     terms = [Factors.of(*rows) for run in runs for rows in _payload_rows(arm, body, run)]
     if not terms:
@@ -477,6 +479,8 @@ def identify_payload(
 
 def _payload_rows(arm: Robot | Identified, body: int, run: Samples) -> Iterator[Rows]:
     """Yield the regressor of one body, and the measured torques less those of `arm`, by chunks."""
+    if run.payload is not None:
+        raise DataError("a log has a known payload: expected logs with the unknown payload alone")
     robot = arm.regressor.robot if isinstance(arm, Identified) else arm
     own = slice(10 * body, 10 * body + 10)
 
