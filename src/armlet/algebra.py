@@ -55,7 +55,7 @@ def homogeneous(R: Matrix, r: Vector) -> Matrix:
 
 
 def changed_basis(T: Matrix, R: Matrix) -> Matrix:
-    """Tensor T in axes rotated by R: R T Rᵀ."""
+    """Tensor R T Rᵀ: T in other axes, in which the columns of R are the present axes of T."""
     return R @ T @ R.T
 
 
@@ -95,7 +95,7 @@ def angular_acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
 def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
     """Moment J ω̇ + ω × J ω (4.3.42): the dual of Ω E - (Ω E)ᵀ, with Ω = ω̇~ + ω̃ ω̃, E = euler(J).
 
-    With Ω at hand, it takes at most 15 multiplications and 15 additions.
+    Apart from Ω, it takes at most 15 multiplications and 15 additions.
     """
     Omega = angular_acceleration_tensor(w, wd)
     D = vector(*(Omega[j, j] - Omega[k, k] for _, j, k in CYCLES))
@@ -103,7 +103,7 @@ def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
 
 
 def moment_by_entries(w: Vector, wd: Vector, J: Matrix, Omega: Matrix, D: Vector) -> Vector:
-    """Moment J ω̇ + ω × J ω, from the entries of Ω and the differences D of diagonal entries."""
+    """Moment J ω̇ + ω × J ω, from Ω and the differences D of the diagonal entries of Ω."""
     return vector(
         *(
             J[i, i] * wd[i]
@@ -117,7 +117,7 @@ def moment_by_entries(w: Vector, wd: Vector, J: Matrix, Omega: Matrix, D: Vector
 
 
 def udu(H: Matrix) -> tuple[Matrix, Vector]:
-    """Return the unit upper triangular U and the diagonal D of H = U D Uᵀ, H positive definite.
+    """Factor a positive definite H = U D Uᵀ: return unit upper triangular U and the diagonal of D.
 
     Elimination runs from the last row up, so that zeros of H between branches of a tree stay zero.
     """

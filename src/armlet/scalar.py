@@ -23,7 +23,7 @@ QUARTER_TURNS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 def _function(name: str) -> Callable[[Scalar], Scalar]:
     def apply(x: Scalar) -> Scalar:
-        own = getattr(x, name, None)  # `x.exp` of mpmath is an exponent, no method
+        own = getattr(x, name, None)  # mpmath's `x.exp` is an int, not a method
         found = own() if callable(own) else getattr(namespace(x), name)(x)
         return int(found) if isinstance(found, np.integer) else found
 
@@ -43,14 +43,14 @@ floor = _function("floor")
 
 
 def _leading(*args: Scalar) -> Scalar:
-    """Return the first operand that is not a number, else a NumPy number, else the first."""
+    """Return the first operand that is not a number, else the first NumPy number, else args[0]."""
     others = (x for x in args if not isinstance(x, int | float | np.number))
     numbers = (x for x in args if isinstance(x, np.number))
     return next(others, next(numbers, args[0]))
 
 
 def _choose(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
-    """Return x where a condition is true and y elsewhere, by the library of `leading`."""
+    """Return x where a condition is true and y elsewhere, computed by the library of `leading`."""
     module = namespace(leading)
     match package(leading):
         case "sympy":
@@ -177,6 +177,6 @@ def is_zero(x: Scalar) -> bool:
 
 
 class Symbol(str):
-    """Name of a constant without a value; its programs can be traced, counted and printed."""
+    """Name of a constant without a value; programs with it can be traced, counted and printed."""
 
     __slots__ = ()

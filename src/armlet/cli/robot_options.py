@@ -18,7 +18,8 @@ ROBOT = Annotated[
     str | None, typer.Argument(help="A catalogue name or a file.", autocompletion=robots)
 ]
 GENERAL = Annotated[
-    str | None, typer.Option(help="Instead of a robot, the general arm, such as RRPRRR.")
+    str | None,
+    typer.Option(help="A general arm with these joints, such as RRPRRR, instead of a robot."),
 ]
 
 
@@ -57,7 +58,7 @@ OPTIONS: dict[str, Any] = {
     ),
     "folders": _of_load(
         list[str],
-        "A folder that files named by the robot's may be read from, besides its own. Repeatable.",
+        "A folder, besides that of the robot's file, to read files from. Repeatable.",
         metavar="FOLDER",
     ),
     "xacro": _of_load(

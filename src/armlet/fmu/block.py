@@ -378,7 +378,7 @@ def _step_function(arm: Arm, integrator: str) -> Function:
 
     inputs: dict[str, Shape] = dict.fromkeys(("q", "qd", "tau"), (arm.robot.nv,))
     if integrator == "rk4":
-        about = "Accelerations under torques, less friction, with those of the stops."
+        about = "Accelerations from the torques, friction and joint stops."
         return Function(trace_function("acceleration", acceleration, inputs), about, "")
     about = "Positions and velocities after a step of length h, implicit in friction and stops."
     return Function(trace_function(integrator, step, {**inputs, "h": ()}), about, integrator)

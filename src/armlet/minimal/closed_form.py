@@ -16,7 +16,7 @@ from armlet.robot.components import body_of, entries_of
 from armlet.scalar import Matrix, Scalar, identical
 
 NOISE = 1e-14
-"""Factors below this, relative to the size of the arm, count as zero: they are rounding errors."""
+"""Entries of Λ smaller than this, with the arm's size as the unit of length, count as zero."""
 LENGTHS = {"J": 2, "c": 1, "k": 1, "m": 0}
 """Exponent of length in the unit of a parameter, by the first letter of the parameter's name."""
 
@@ -44,7 +44,7 @@ class Combination:
 
     def __add__(self, other: Any) -> "Combination":
         terms = dict(self.terms)
-        for k, factor in other.terms.items() if isinstance(other, Combination) else ():  # or zero
+        for k, factor in other.terms.items() if isinstance(other, Combination) else ():  # or 0
             terms[k] = terms[k] + factor if k in terms else factor
         return Combination(terms)
 
@@ -69,7 +69,7 @@ def lin(joint: JointType, _: JointContext, body: Body) -> Body:
 
 
 def khalil_gautier_at_rest(joint: JointType, context: JointContext, body: Body) -> Body:
-    """Return the part lumped by `lin`, less the mass if gravity torques depend on the mass."""
+    """Return the part that `lin` lumps, without the mass if gravity torques depend on the mass."""
     m, c, J = lin(joint, context, body)
     stays = any(name == "m" for name, *_ in observable_at_rest(joint.letter, context))
     return 0 if stays else m, c, J
@@ -82,38 +82,38 @@ def closed_form(
     kind: str = "lin",
     of: str = "torques",
 ) -> MinimalParameters[Model]:
-    """Return minimal parameters of a robot, by Theorem 5 of Lin 1994 along each path of the tree.
+    """Return minimal parameters of a robot: Theorem 5 of Lin 1994 for each path of the tree.
 
     From the tips to the base, parameters of a body that act like parameters of its parent are
     lumped on the parent. With the lumped mass m̂, first moment k and inertia U, torques depend on
 
-        joint i revolute,  r <= i < s   Uzz; kx, ky if δ
+        joint i revolute,  r <= i < s   Uzz; kx, ky if δ = 1
                            i >= s       Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky
         joint i prismatic, always       m̂
                            i > s        kx, ky, kz
-                           r < i < s    κ¹ = (u × k)z, κ² = (k - (u · k) u)z, if σ
+                           r < i < s    κ¹ = (u × k)z, κ² = (k - (u · k) u)z, if σ = 1
 
     where r is the first revolute joint on the path from the base, s the first revolute joint after
     r with another axis direction, and u the axis of r in frame i. δ is 0 if all joints up to i are
-    parallel to each other and to gravity and the revolute joints are coaxial, else 1. σ is 0 if the
-    prismatic joint is parallel to u, else 1.
+    parallel to one another and to gravity, and the revolute ones are coaxial; otherwise δ is 1. σ
+    is 0 if the prismatic joint is parallel to u, else 1.
 
     Without gravity there is one exception: if all joints up to i >= s are revolute and their axes
     meet in one point, kx and ky enter the torques only through Uxz and Uyz about that point.
 
     Rotor inertia is lumped into Uzz at joint r and, if s is perpendicular to r, at joint s. At a
-    prismatic joint, it is lumped into m̂ if neither weight nor another joint distinguishes rotor and
-    mass. Any other rotor inertia is a separate parameter. Friction adds three parameters per joint.
+    prismatic joint, it is lumped into m̂ if the rotor acts on all torques exactly as a mass does.
+    Any other rotor inertia is a separate parameter. Friction adds three parameters per joint.
 
-    Gravity torques alone (Theorem 4) are derivatives of the potential energy. Body i contributes
+    Gravity torques (`of="gravity"`, Theorem 4) are derivatives of the potential energy. Body i adds
     -g · (first moment) to this energy, with gravity g in frame i, so gravity torques depend on
 
         joint i revolute     kx, ky   unless g is parallel to z for every q
         joint i prismatic    m̂        unless g is perpendicular to z for every q
 
-    Both conditions concern the span of g over all q. A prismatic joint does not change the span. A
-    revolute joint adds the plane perpendicular to z if the span is not along z, and z if the span
-    has a component along z. The parameters are independent: in any linear combination, the joint of
+    Both conditions follow from the span of g over all q. A prismatic joint does not change the
+    span. A revolute joint adds the plane perpendicular to z if the span is not along z, and adds z
+    if the span has a component along z. The parameters are linearly independent, since the joint of
     the outermost body is loaded by that body only.
     """
     if others := sorted(set(robot._joint_letters) - set("RP")):
@@ -176,7 +176,7 @@ def check_options(kind: str, of: str, rotors: bool, friction: bool) -> None:
 def constant_composites(
     robot: RobotModel, context: list[JointContext], over: Callable[[int, Body], Body], rotors: bool
 ) -> list[Body]:
-    """Return (m̂, k, U) of each composite body, with entries of type `Combination`.
+    """Return the lumped parameters (m̂, k, U) of each body, with entries of type `Combination`.
 
     A rotor that acts on the torques like a body is included: on a revolute joint as inertia about
     z, on a prismatic joint as a mass on the body and the negative mass on the parent.
@@ -268,5 +268,5 @@ SETS: dict[str, tuple[dict[str, Rule], Observables]] = {
     "torques": ({"lin": lin, "khalil_gautier": khalil_gautier}, observable),
     "gravity": ({"lin": lin, "khalil_gautier": khalil_gautier_at_rest}, observable_at_rest),
 }
-"""For each `of`: `kind` -> lumping rule, and the function that yields the observables."""
+"""For each value of `of`: kind of set -> lumping rule, and the function for observables."""
 CLOSED_FORMS = tuple(SETS["torques"][0])

@@ -23,9 +23,9 @@ def axially_symmetric(body: Body) -> Body:
 def khalil_gautier(joint: JointType, context: JointContext, body: Body) -> Body:
     """Return the part of a body that acts as if welded to the parent (Gautier and Khalil 1990).
 
-    For a revolute joint, this part is symmetric about the joint's axis. For a prismatic joint, the
-    part is the inertia; if the body rotates about one direction only, that of the joint, the part
-    includes the first moment.
+    For a revolute joint, this part is symmetric about the joint's axis. For a prismatic joint, this
+    part is the inertia, and also the first moment if the body rotates, but only about axes that are
+    parallel to the joint.
     """
     if joint.translates:
         _, c, J = body
@@ -69,7 +69,7 @@ def hand_over(robot: RobotModel, part: Over) -> RobotModel:
 
 
 def lump(robot: RobotModel) -> RobotModel:
-    """Return the robot with the part `khalil_gautier` of each body lumped on the parent.
+    """Return the robot with a part of each body lumped on the parent: see `khalil_gautier`.
 
     A body on a revolute joint keeps seven parameters,
 
@@ -83,5 +83,5 @@ def lump(robot: RobotModel) -> RobotModel:
 
 
 def augment(robot: RobotModel) -> RobotModel:
-    """Return the robot with the mass beyond each revolute joint lumped at the joint's origin."""
+    """Lump the mass beyond each revolute joint on the parent, as a point at the joint's origin."""
     return hand_over(robot, lambda i, body: mass_at_origin(robot.joints[i].type, body))

@@ -1,4 +1,4 @@
-"""Conditions for joint torques to depend on a body's parameters: r, s, δ and σ of Lin 1994."""
+"""Conditions under which joint torques depend on a body's parameters: r, s, δ, σ of Lin 1994."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -17,13 +17,13 @@ class JointContext(NamedTuple):
     """The geometry of the joints from the base to joint i, in frame i with all joints at zero.
 
     r is the first revolute joint on the path from the base, s the first revolute joint after r with
-    another axis direction. The fields hold for every q: rotations before s do not change them.
+    another axis direction. Conditions computed from these fields hold for every q.
     """
 
     g: Vector
     """The acceleration of gravity."""
     pulls: tuple[Vector, ...] = ()
-    """Vectors that span gravity in frame i over all q."""
+    """Vectors whose span contains gravity in frame i for every q."""
     first: Vector | None = None
     """The axis of the first joint."""
     u: Vector | None = None
@@ -49,7 +49,7 @@ class JointContext(NamedTuple):
 
 
 def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointContext]:
-    """Return the context of each joint; with `friction`, drive offsets absorb constant forces."""
+    """Return each joint's `JointContext`; if `friction`, drive offsets absorb constant forces."""
     at_zero = robot._at_zero
     reach = size(x for row in robot.dh for x in (row.b, row.a, row.d))
     weight = size(robot.g)
@@ -111,7 +111,7 @@ def after_revolute(seen: JointContext) -> JointContext:
 def span_about_z(pulls: Sequence[Vector], weight: float) -> tuple[Vector, ...]:
     """Return vectors of length `weight` that span all rotations of `pulls` about z.
 
-    The span contains the plane perpendicular to z unless all vectors are along z.
+    If some vector is not along z, the span contains the plane perpendicular to z.
     """
     flat = all(along_z(v, weight) for v in pulls)
     plane = () if flat else (weight * X_AXIS, weight * Y_AXIS)

@@ -84,7 +84,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
         return len(self.names)
 
     def fits(self, robot: RobotModel) -> bool:
-        """Whether a robot has the same joints, frames, couplings and gravity as `model`."""
+        """Whether a robot has the joint types, tree, DH rows, couplings and gravity of `model`."""
         own, other = (
             (x._joint_letters, x.parent, x.couplings, x.dh, list(x.g)) for x in (self.model, robot)
         )
@@ -129,10 +129,9 @@ class MinimalParameters(ComparedByData, Generic[Model]):
         Returns
         -------
         Robot
-            `model` with the bodies of `full` and the drive parameters of the set; other drive
-            parameters keep their values. Torques, inertia matrix and accelerations are correct.
-            Single bodies, masses and energy may be unphysical, so the robot cannot be written to a
-            file.
+            `model` with the standard parameters that `full` returns; drive parameters that are not
+            in the set keep their values. Torques, inertia matrix and accelerations are correct.
+            Bodies, masses and energy may be unphysical, so the robot cannot be written to a file.
 
         Examples
         --------
@@ -174,11 +173,11 @@ class MinimalParameters(ComparedByData, Generic[Model]):
 
     @cached_property
     def expressions(self) -> dict[str, str]:
-        """Minimal parameter name -> sum of standard parameters, as text."""
+        """Name of each minimal parameter -> the sum of standard parameters, as text."""
         return {name: sum_text(self.terms(name), str, str, " ") for name in self.names}
 
     def terms(self, name: str) -> dict[str, Scalar]:
-        """Return standard parameter name -> nonzero factor in the minimal parameter `name`."""
+        """Return the nonzero factors of the minimal parameter `name`, by standard parameter."""
         row = self.Lam[self.names.index(name)]
         return {x: k for x, k in zip(self.standard, row, strict=True) if not is_zero(k)}
 
@@ -200,7 +199,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
 def equivalence(a: MinimalParameters[Any], b: MinimalParameters[Any]) -> NDArray[Any]:
     """Return the nonsingular matrix A between two minimal sets of a robot, φ'(b) = A φ'(a).
 
-    Lin 1994, Corollary 6: two sets of the same size are both minimal if and only if A exists.
+    A exists for any two minimal sets (Lin 1994, Corollary 6). If there is no A, raise DataError.
 
     Examples
     --------

@@ -21,12 +21,14 @@ def rank(Y: Array, tolerance: float = TOLERANCE) -> int:
 
 
 def independent(Y: Array, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
-    """Return indices of independent columns of Y, and Λ with Y = Y[:, indices] Λ, by QR.
+    """Return indices of independent columns of Y, and Λ such that Y = Y[:, indices] Λ.
+
+    The columns of Y are scaled to length one. A QR decomposition with pivoting (Gautier 1991),
 
         Y P = Q (R₁ R₂),   Y = Y₁ (1, R₁⁻¹ R₂) Pᵀ
 
-    with pivoting, after the columns of Y are scaled to length one (Gautier 1991). Columns whose
-    pivots are below `tolerance`, relative to the first pivot, count as dependent.
+    then separates the independent columns Y₁. Columns whose pivots are below `tolerance`, relative
+    to the first pivot, count as dependent.
     """
     from scipy.linalg import qr, solve_triangular  # slow to import, and rarely needed
 
@@ -47,7 +49,7 @@ def independent(Y: Array, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
 def by_rank(
     robot: Model, Y: Array, standard: tuple[str, ...], zero: Sequence[str] = (), of: str = "torques"
 ) -> MinimalParameters[Model]:
-    """Return the minimal set from a regressor Y of the parameters `standard`, without `zero`."""
+    """Return the minimal set from a regressor Y; parameters in `zero` are assumed to be zero."""
     shown = Y.copy()
     shown[:, [standard.index(name) for name in zero]] = 0
     columns, Lam = independent(shown)

@@ -1,7 +1,7 @@
-"""Rewrite a robot in other frames and units: same torques, possibly fewer operations.
+"""Express a robot in other frames and another unit of length; joint torques stay the same.
 
 Canonical frames leave two choices open: the position of each body's origin along its joint axis,
-and the unit of length.
+and the unit of length. Both affect the number of operations.
 """
 
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ class Arrangement(NamedTuple):
 def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
     """Return the robot with the origins of `bodies` moved back along z by the DH offset d.
 
-    The offset d of such a body becomes 0, and is added to the DH parameter b of its children.
+    The offset d of each such body is added to the DH parameter b of its children, and set to 0.
     """
     rows = list(robot.dh)
     m, c, J, frames = list(robot.m), list(robot.c), list(robot.J), dict(robot.frames)
@@ -66,10 +66,10 @@ def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
 
 
 def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
-    """Convert a robot with revolute joints only to another unit of length; torques do not change.
+    """Convert a robot to another unit of length; the torques of revolute joints do not change.
 
-    Lengths l and gravity g become l / unit and g / unit, first moments c become c unit, masses m
-    become m unit², and inertias J stay. A length equal to the unit becomes 1, which saves products.
+    All joints must be revolute. DH lengths and gravity are divided by the unit; first moments are
+    multiplied by it, and masses by its square. A length equal to the unit becomes the integer 1.
     """
 
     def in_unit(length: Scalar) -> Scalar:

@@ -11,7 +11,7 @@ from armlet.robot.pose import Pose
 from armlet.scalar import Scalar, Vector
 
 BASE = -1
-"""The index of the base, which comes last in lists of all bodies and the base."""
+"""The index of the base: lists that have an entry for the base have it at the end."""
 
 
 def with_base(values: Sequence[Any]) -> list[Any]:
@@ -49,9 +49,9 @@ class Spring(NamedTuple):
 
 
 class Compensation(NamedTuple):
-    """Gravity compensation of a body: the compensated mass and its first moment, as in `c`.
+    """Gravity compensation of a body: the compensated mass, and its first moment about the origin.
 
-    The force -mass g acts on the body at the centre of the compensated mass.
+    It acts on the body as the force -mass * gravity at the point moment / mass.
     """
 
     mass: Scalar = 0
@@ -96,9 +96,9 @@ def common_limits(
 ) -> tuple[Limits, list[Joint]]:
     """Return the leader's limits narrowed by its followers, and the followers in conflict.
 
-    A follower is in conflict if its position limits would leave the leader no range. Position
-    limits in conflict are ignored, since some files copy the leader's limits to followers,
-    whatever the factor. The effort limit is the leader's, which is assumed to have the drive.
+    A follower is in conflict if its position limits would leave the leader no range. Its position
+    limits are then ignored, since some files copy the leader's limits to followers, whatever the
+    factor. The effort limit does not change, since the leader is assumed to have the drive.
     """
     lower, upper, velocity, effort = leader
     contrary = []
@@ -125,6 +125,6 @@ def entries_of(body: Body) -> list[Any]:
 
 
 def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:
-    """Return the `RobotModel` fields m, c and J as a dict, from one row of `PHI` per body."""
+    """Return a dict of the `RobotModel` fields m, c and J; `phi` has ten parameters per body."""
     m, c, J = zip(*map(body_of, phi), strict=True) if phi else ((), (), ())
     return {"m": m, "c": c, "J": J}

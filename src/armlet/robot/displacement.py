@@ -3,8 +3,8 @@
 A screw is a rotation about a coordinate axis and a translation along the same axis. In modified
 DH frames a displacement is a screw about x, then a screw about z. On branches of a tree, another
 screw about z comes first. Between nearly parallel axes, a rotation about y follows the screw about
-x. Applying one screw at a time saves operations: the screws about x and z take 8M 4A
-(multiplications, additions) for a vector, 17M 14A for a symmetric tensor.
+x. Applying one screw at a time saves operations: the screws about x and z take 8 multiplications
+and 4 additions for a vector, and 17 multiplications and 14 additions for a symmetric tensor.
 """
 
 from functools import reduce
@@ -30,7 +30,7 @@ Body = tuple[Scalar, Vector, Matrix]
 
 
 class DHRow(NamedTuple):
-    """Modified DH parameters: the pose of a body in its parent with the joint at zero.
+    """Modified DH parameters: the pose of a body in its parent's frame, with the joint at zero.
 
     From the parent's frame, rotate by gamma about z and translate by b along z; rotate by alpha
     about the new x and translate by a along x; rotate by beta about the new y; rotate by theta
@@ -65,7 +65,7 @@ class Screw(NamedTuple):
         return Screw(self.k, self.c, -self.s, -self.h)
 
     def vector(self, v: Vector) -> Vector:
-        """Rotate vector v from the inner axes, after the screw, to the outer axes."""
+        """Rotate vector v from the axes after the screw to the axes before it."""
         i, j = self.others
         turned = np.array(v, dtype=object)
         turned[i] = self.c * v[i] - self.s * v[j]
@@ -73,23 +73,23 @@ class Screw(NamedTuple):
         return turned
 
     def point(self, r: Vector) -> Vector:
-        """Transform position r from the inner to the outer frame."""
+        """Transform position r from the frame after the screw to the frame before it."""
         turned = self.vector(r)
         turned[self.k] = turned[self.k] + self.h
         return turned
 
     def wrench(self, f: Vector, t: Vector) -> tuple[Vector, Vector]:
-        """Transform force f, and moment t about the origin, from the inner to the outer frame."""
+        """Transform force f, and moment t about the origin, to the frame before the screw."""
         i, j = self.others
         t = np.array(t, dtype=object)
         t[i], t[j] = t[i] - self.h * f[j], t[j] + self.h * f[i]
         return self.vector(f), self.vector(t)
 
     def body(self, m: Scalar, c: Vector, J: Matrix) -> Body:
-        """Transform mass, first moment and inertia from the inner to the outer frame.
+        """Transform mass, first moment and inertia to the frame before the screw.
 
-        The translation adds the same term to J_ii and J_jj, so the rotation can use the difference
-        J_ii - J_jj from before the translation.
+        Let i and j be the axes other than k. The translation adds the same term to J_ii and J_jj,
+        so their difference, which the rotation needs, is computed from the untranslated inertia.
         """
         k, cos, sin, h = self
         i, j = self.others
@@ -111,13 +111,14 @@ class Screw(NamedTuple):
         return m, self.vector(slid), new
 
     def tensor(self, J: Matrix) -> Matrix:
-        """Rotate symmetric tensor J from the inner to the outer axes, without translation."""
+        """Rotate symmetric tensor J to the axes before the screw; the translation is ignored."""
         return self._replace(h=0).body(0, ZERO, J)[2]
 
     def general_tensor(self, T: Matrix) -> Matrix:
-        """Rotate a 3x3 tensor to the outer axes: 12M 11A, or no operations at quarter turns.
+        """Rotate a 3x3 tensor from the axes after the screw to the axes before it.
 
-        Normal to axis k, the trace and the skew part stay; the rest rotates by twice the angle.
+        This takes 12 multiplications and 11 additions, or none at quarter turns. In the plane
+        normal to axis k, the trace and the skew part stay; the rest rotates by twice the angle.
         """
         k, cos, sin, _ = self
         i, j = self.others
@@ -150,7 +151,7 @@ class Displacement(tuple[Screw, ...]):
         return reduce(lambda r, screw: screw.point(r), reversed(self), r)
 
     def wrench(self, f: Vector, t: Vector) -> tuple[Vector, Vector]:
-        """Transform force f and moment t, about the frame's origin, from body to parent frame."""
+        """Transform force f, and moment t about the origin, from body frame to parent frame."""
         return reduce(lambda wrench, screw: screw.wrench(*wrench), reversed(self), (f, t))
 
     def body(self, m: Scalar, c: Vector, J: Matrix) -> Body:

@@ -1,16 +1,16 @@
-"""Canonical frames: modified Denavit-Hartenberg, with as many zeros as the geometry allows.
+"""Canonical frames: modified Denavit-Hartenberg frames with as many zero parameters as possible.
 
 The z axis of a body is its joint axis, in the file's direction. The x axis points along the
 common normal to the joint axis of the main child, the child with the largest subtree. The common
 normal of nearly parallel axes is far away and ill defined: there, x points to where the child's
-axis crosses the plane z = 0, and the child's axis is tilted about two axes instead of one (Hayati
-1983). So no length is larger than the arm, and parallel axes are no special case. The remaining
-freedom is used for zeros:
+axis crosses the plane z = 0, and the child's axis is tilted about x and y instead of x alone
+(Hayati 1983). So no DH length is much larger than the arm, and parallel axes are no special case.
+Where the geometry leaves a choice, it is made so that parameters become zero:
 
-- origins are free along parallel axes: the offsets along successive parallel axes are merged into
-  the offset of the last body, or of the base if the first of these axes is on the base;
+- origins can move along parallel axes: the offsets d of successive parallel axes are merged into
+  the d of the last body, or into the base frame if the first of these axes is on the base;
 - the axis of a prismatic joint can be shifted: it passes through the origin of the next body;
-- the x axes of the base, the tips and coaxial joints are free: they are chosen for zero angles;
+- the x axes of the base, the tips and coaxial joints are free: they are chosen to make angles zero;
 - of x and -x, the direction at the smaller angle from the previous normal is chosen.
 """
 
@@ -29,7 +29,8 @@ NEARLY_PARALLEL = 0.01
 """Below this angle (rad) between two axes, their common normal is not used: the normal's direction
 has an error of about 1e-16 divided by the angle."""
 FAR = 1.5
-"""A common normal may end at most this multiple of the joints' distance away from each joint."""
+"""A common normal is used only if its ends are near the joints: the distance from each joint to the
+normal's end must be at most this multiple of the distance between the joints."""
 
 
 class Mount(NamedTuple):
@@ -52,7 +53,7 @@ class Line(NamedTuple):
     point: Vector
 
     def seen_from(self, pose: Pose) -> "Line":
-        """Transform the line to an outer frame; `pose` is the line's frame in the outer frame."""
+        """Express the line in another frame, in which `pose` is the pose of the line's frame."""
         return Line(pose.R @ self.axis, None if self.point is None else pose.point(self.point))
 
     def foot(self, r: Vector) -> Vector:
@@ -66,13 +67,13 @@ class Line(NamedTuple):
         return self.point + t * self.axis
 
     def crossing(self, origin: Vector, normal: Vector) -> Vector:
-        """Return the point where this line crosses the plane through `origin` across `normal`."""
+        """Return the point where the line crosses the plane through `origin` with this `normal`."""
         t = ((origin - self.point) @ normal) / (self.axis @ normal)
         return self.point + t * self.axis
 
 
 class FrameChoice:
-    """The canonical frames of a tree of mounts: `dh` has DH rows, `own` poses in file frames."""
+    """The canonical frames of all bodies: `dh` has their DH rows, `own` poses in file frames."""
 
     def __init__(self, mounts: Sequence[Mount], tolerance: float) -> None:
         self.mounts = mounts
@@ -91,7 +92,7 @@ class FrameChoice:
             self._place(i)
 
     def are_skew(self, line: Line, other: Line) -> bool:
-        """Whether two axes are far from parallel and have a common normal near both joints."""
+        """Whether two axes are not nearly parallel and their common normal ends near the joints."""
         if size(cross(line.axis, other.axis)) <= max(NEARLY_PARALLEL, self.tolerance):
             return False
         if line.point is None or other.point is None:
@@ -110,9 +111,10 @@ class FrameChoice:
         return across(way, line.axis) if size(way) > self.tolerance * scale else None
 
     def _anchor(self, i: int) -> None:
-        """Determine the joint axis of body i, and its origin on the axis unless the origin is free.
+        """Determine the joint axis of body i, and, if the geometry fixes it, the body's origin.
 
-        A free origin's level is the next determined origin outwards, projected on the joint axis.
+        This origin is `anchors[i]`. If the origin is free to move along the axis, `levels[i]` is
+        the next fixed origin towards the tips, projected on the axis (None if there is none).
         """
         mount, child = self.mounts[i], self.main.get(i)
         line = Line(mount.axis, None if mount.is_prismatic and child is None else mount.point)
@@ -140,7 +142,7 @@ class FrameChoice:
     def _outward(self, i: int, line: Line, wanted: Vector) -> Vector:
         """Return the x axis of body i towards the main child, or along `wanted` if x is free.
 
-        The origin of body i is `line.point`. The x axis has the sign that is closer to `wanted`.
+        The origin of body i is `line.point`. Of x and -x, the one closer to `wanted` is returned.
         """
         child = self.main.get(i)
         x = None
@@ -239,7 +241,7 @@ def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[DHRow], l
 
 
 def main_children(parent: Sequence[int]) -> dict[int, int]:
-    """Return body or base -> the first child with the largest subtree; tips have no entry."""
+    """Map each body that has children, and the base, to its child with the largest subtree."""
     weight = [1] * len(parent)
     for i in reversed(range(len(parent))):
         if parent[i] != BASE:
@@ -252,7 +254,7 @@ def main_children(parent: Sequence[int]) -> dict[int, int]:
 
 
 def cross(a: Vector, b: Vector) -> Vector:
-    """Return a × b, bitwise equal to `np.cross` but ten times as fast for two vectors."""
+    """Return a × b of two vectors, bitwise equal to `np.cross` but ten times as fast."""
     (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
     return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 

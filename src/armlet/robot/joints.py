@@ -10,19 +10,19 @@ from armlet.scalar import Scalar, Vector, cos_sin, is_zero
 
 
 class Twist(NamedTuple):
-    """Angular velocity w of a body and velocity v of its origin, in body axes, at unit speed."""
+    """Angular velocity w of a body and its origin's velocity v at joint speed 1, in body axes."""
 
     w: Vector
     v: Vector
 
     @property
     def rotates(self) -> int:
-        """1 if the twist rotates the body, else 0: an integer, so that products are folded."""
+        """1 if the twist rotates the body, else 0: an int, so that products with it are folded."""
         return int(not all(map(is_zero, self.w)))
 
     @property
     def translates(self) -> int:
-        """1 if the twist moves the body's origin, else 0: an integer, as in `rotates`."""
+        """1 if the twist moves the body's origin, else 0."""
         return int(not all(map(is_zero, self.v)))
 
 
@@ -61,7 +61,7 @@ PRISMATIC = JointType(
     "P", 1, lambda row, q: (Screw(2, *cos_sin(row.theta), q[0] + row.d),), (TRANSLATION,)
 )
 JOINT_TYPES = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC}
-"""Joint kind, as named in robot files -> joint type; to add a type, add an entry."""
+"""The joint type of each kind of joint; kinds are named as in robot files."""
 
 
 def slices(sizes: Sequence[int]) -> tuple[slice, ...]:

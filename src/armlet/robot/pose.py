@@ -11,7 +11,7 @@ TOLERANCE = 1e-14
 """The size of rounding errors: angles (rad) this close to a multiple of a quarter turn are rounded
 to the multiple, and lengths this small relative to other lengths are set to zero."""
 DECIMALS = range(10, 17)
-"""Numbers of decimals with which a written quarter turn, as 1.57079632679, counts as exact."""
+"""A multiple of π/2 written with this many decimals, such as 1.57079632679, counts as exact."""
 
 
 def round_angle(angle: float, tolerance: float = TOLERANCE) -> float:
@@ -52,7 +52,7 @@ def axis_rotation(axis: int, angle: float) -> Matrix:
 
 
 def pose(xyz: Vector, rpy: Vector) -> Pose:
-    """Return the pose with origin `xyz` and roll, pitch, yaw `rpy` about the fixed x, y and z."""
+    """Return the pose with origin `xyz`, and roll, pitch, yaw `rpy` about fixed x, y, z axes."""
     roll, pitch, yaw = rpy
     R = axis_rotation(2, yaw) @ axis_rotation(1, pitch) @ axis_rotation(0, roll)
     return Pose(R, np.array(xyz, dtype=float))

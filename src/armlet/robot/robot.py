@@ -40,7 +40,7 @@ GROUPS = ("geometry", "inertia", "gravity", "drive")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparedByData:
-    """Base class of dataclasses whose data, arrays included, define equality and hash."""
+    """Base class of dataclasses that compare and hash their fields by value, including arrays."""
 
     @cached_property
     def _data(self) -> Hashable:
@@ -57,11 +57,11 @@ class ComparedByData:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RobotModel(ComparedByData):
-    """The data of a robot for formulations: a tree of bodies, each moved by one joint.
+    """The data of a robot: a tree of bodies, each moved by one joint.
 
     Joint i moves body i; q[i] is the position of joint i if no joints are coupled. Constants are
-    scalars of any type. A model is immutable: its `with_…` methods return new models. Models with
-    equal data are equal. `armlet.Robot` adds the quantities and file formats.
+    numbers, symbols or other scalars. A model is immutable: its `with_…` methods return new models.
+    Models with equal data are equal. `armlet.Robot` adds methods for quantities and for files.
     """
 
     name: str
@@ -99,7 +99,7 @@ class RobotModel(ComparedByData):
     base_mass: float = field(default=0.0, compare=False)
     """The mass (kg) of the base and of the links welded to it."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """Sentences, each about data of the file that no quantity takes into account."""
+    """Sentences about data in the file that no quantity takes into account."""
     _memory: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)
     """Cached results of this robot; see `_once`."""
 
@@ -196,7 +196,7 @@ class RobotModel(ComparedByData):
 
     @property
     def _is_serial(self) -> bool:
-        """Whether every body has at most one child."""
+        """Whether the bodies form a single chain from the base."""
         return all(p == i - 1 for i, p in enumerate(self.parent))
 
     # ------------------------------------------------------------------ coupled joints
@@ -258,7 +258,7 @@ class RobotModel(ComparedByData):
         return moved
 
     def _coordinate_torques(self, tau: NDArray[Any]) -> NDArray[Any]:
-        """Coordinate torques Γᵀ tau for joint torques `tau`, with one row per joint velocity."""
+        """Coordinate torques Γᵀ tau from joint torques; `tau` has one row per joint velocity."""
         if not self.couplings:
             return tau
         index, factors = self._moved_by
@@ -269,7 +269,7 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def _moved_by(self) -> tuple[list[int], list[Any]]:
-        """Two lists with an entry per joint velocity: an index into qd and the coupling factor."""
+        """Two lists with one entry per joint velocity: indices into qd, and coupling factors."""
         places = dict(
             zip(self._leaders, slices([x.type.nv for x in self.coordinates]), strict=True)
         )
@@ -304,7 +304,7 @@ class RobotModel(ComparedByData):
     def tips_to_base(self) -> Iterator[tuple[int, int]]:
         """Iterate over pairs (body, parent), children first; bodies on the base have parent BASE.
 
-        A list that sums children into parents needs a last entry for the base: see `with_base`.
+        A list in which children are added to parents needs an entry for the base: see `with_base`.
         """
         return ((i, self.parent[i]) for i in reversed(range(self.nb)))
 
@@ -378,10 +378,10 @@ class RobotModel(ComparedByData):
     # ------------------------------------------------------------------ constants by name
 
     def constants(self, group: str) -> dict[str, Scalar]:
-        """Return name -> value for the constants of a group: geometry, inertia, gravity or drive.
+        """Return a dict name -> value of a group of constants: geometry, inertia, gravity or drive.
 
         The group inertia has all ten parameters of each body. The other groups leave out zeros, and
-        angles at quarter turns, which are structure. The group drive includes springs.
+        angles that are multiples of a quarter turn. The group drive includes springs.
         """
         one_of(group, "group of constants", GROUPS)
         if group == "gravity":
@@ -427,7 +427,7 @@ class RobotModel(ComparedByData):
 
     @property
     def _symbolic(self) -> dict[str, Symbol]:
-        """Name, as in `constants`, -> symbol for each constant that is a symbol."""
+        """The constants that are symbols, by their names in `constants`."""
         named = (pair for group in GROUPS for pair in self.constants(group).items())
         return {name: x for name, x in named if type(x) is Symbol}
 
@@ -447,7 +447,7 @@ class RobotModel(ComparedByData):
     # ------------------------------------------------------------------ modified robots
 
     def with_inertia(self, phi: ArrayLike) -> Self:
-        """Return the robot with inertial parameters `phi`: (nb, 10), in canonical frames."""
+        """Return the robot with new inertial parameters: ten per body, as in the property `phi`."""
         expected = f"({self.nb}, 10), the parameters {' '.join(PHI)} of each body"
         array = scalars(phi, "phi", expected, (self.nb, 10), (10 * self.nb,))
         return replace(self, **bodies_of(array.reshape(self.nb, 10).tolist()))
@@ -472,7 +472,7 @@ class RobotModel(ComparedByData):
         """Return the robot with a payload attached to a frame, by default to the tool frame.
 
         `com` is the centre of mass in this frame. `inertia` is about the centre of mass and in the
-        axes of the frame: a 3x3 matrix or the entries xx xy xz yy yz zz.
+        axes of the frame: a 3x3 matrix or the entries xx xy xz yy yz zz; by default it is zero.
         """
         self._require_values("a payload")
         i, at = self.frame(frame)
@@ -554,7 +554,7 @@ class RobotModel(ComparedByData):
 
 
 def is_structure(group: str, key: str, value: Scalar) -> bool:
-    """Whether `RobotModel.constants` leaves out a constant: exactly zero or a quarter turn."""
+    """Whether `RobotModel.constants` leaves out a constant: a zero or a multiple of π/2."""
     if group == "geometry":
         return quarter_turns(value) is not None and (key not in ("b", "a", "d") or value == 0)
     return group == "drive" and is_zero(value)

@@ -13,7 +13,7 @@ from armlet.cli.timing import FUNCTIONS, LIBRARIES, ROWS, Times, measure, pinocc
 @takes_robot("panda")
 def bench(
     choice: Choice,
-    rounds: Annotated[int, typer.Option(help="How often each is timed.", min=1)] = 15,
+    rounds: Annotated[int, typer.Option(help="How many times each kernel is timed.", min=1)] = 15,
     as_json: Json = False,
 ) -> None:
     """Time armlet's compiled functions of a robot, and Pinocchio's if it is installed.

@@ -90,7 +90,7 @@ def demo(
     choice: Choice,
     frame: FrameName = None,
     html: Annotated[
-        Path, typer.Option(help="The page that shows it all; needs plotly.", metavar="FILE")
+        Path, typer.Option(help="The HTML page to write; needs plotly.", metavar="FILE")
     ] = Path("demo.html"),
     as_json: Json = False,
 ) -> None:
@@ -197,7 +197,7 @@ def _symoro(arm: Robot) -> str:
     options: Any = {"constants": {"inertia": "symbolic"}, "minimal": False}
     mine = trace(arm.without_drives(), "inverse_dynamics", **options).count()
     return (
-        " Inverse dynamics of this arm with all parameters symbolic, multiplications + "
+        " Inverse dynamics of this arm with symbolic inertias, multiplications + "
         f"additions: armlet {mine.M} + {mine.A}, OpenSYMORO {theirs.M} + {theirs.A}."
     )
 

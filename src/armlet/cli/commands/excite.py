@@ -20,12 +20,12 @@ EACH = "one number, or one for each joint with commas between"
 @takes_robot()
 def excite(
     choice: Choice,
-    duration: Annotated[float, typer.Option(help="How long, in s.")] = 20.0,
+    duration: Annotated[float, typer.Option(help="Duration in s.")] = 20.0,
     harmonics: Annotated[
         int | None, typer.Option(help="Harmonics of a Fourier series; 5 by default.")
     ] = None,
     splines: Annotated[
-        int | None, typer.Option(help="Instead, points of a spline that can be chosen.")
+        int | None, typer.Option(help="Free points of a spline, instead of a Fourier series.")
     ] = None,
     criterion: Annotated[str, name_option("What is optimised", CRITERIA)] = "condition",
     rate: Annotated[float, typer.Option(help="Rows per second.")] = 1000.0,
@@ -38,7 +38,9 @@ def excite(
     torque: Annotated[str | None, typer.Option(help="Limits of torque, likewise.")] = None,
     tool_box: Annotated[
         str | None,
-        typer.Option(help="Where the tool stays: xmin,ymin,zmin,xmax,ymax,zmax in m, or inf."),
+        typer.Option(
+            help="Box that the tool may not leave: xmin,ymin,zmin,xmax,ymax,zmax in m, or inf."
+        ),
     ] = None,
     margin: Annotated[
         float, typer.Option(help="The share of the robot's own limits that is not used.")

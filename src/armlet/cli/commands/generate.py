@@ -61,7 +61,7 @@ def generate(
     dtype: Annotated[str, name_option("The type of numbers", ("float64", "float32"))] = "float64",
     fused: Annotated[
         bool | None,
-        typer.Option("--fused/--unfused", help="Call fma, or not; by default for CUDA alone."),
+        typer.Option("--fused/--unfused", help="Call fma, or not; by default only for CUDA."),
     ] = None,
     minimal: Annotated[
         bool, typer.Option("--minimal/--full", help="Lump the inertias first, or keep them all.")
@@ -74,7 +74,8 @@ def generate(
         typer.Option(help="For fmu without -f: the longest step of the integration, in s (0.001)."),
     ] = None,
     friction: Annotated[
-        bool | None, typer.Option(help="For fmu without -f: whether drives have friction; yes.")
+        bool | None,
+        typer.Option(help="For fmu without -f: whether drives have friction; by default yes."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was written as JSON.")

@@ -63,7 +63,7 @@ def identify(
     payload: Annotated[
         str | None,
         typer.Option(
-            help="What the arm carries there: mass,x,y,z with the centre in the frame of the tool, "
+            help="The payload in that log: mass,x,y,z with the centre in the frame of the tool, "
             "or mass,x,y,z,xx,xy,xz,yy,yz,zz with the inertia about the centre; kg, m and kg m².",
             rich_help_panel=LOADED,
         ),
@@ -71,7 +71,9 @@ def identify(
     gains: Annotated[
         bool,
         typer.Option(
-            "--gains", help="Logs have currents: find their gains, too.", rich_help_panel=LOADED
+            "--gains",
+            help="Logs have currents: identify the drive gains, too.",
+            rich_help_panel=LOADED,
         ),
     ] = False,
     boxes: Annotated[
@@ -83,7 +85,7 @@ def identify(
     ] = None,
     physical: Annotated[
         bool | None,
-        typer.Option(help="Find bodies that are physical; by default if cvxpy is installed."),
+        typer.Option(help="Estimate physical bodies, too; by default if cvxpy is installed."),
     ] = None,
     validation: Annotated[
         float, typer.Option(help="The share of the time at the end of every run that is held out.")
@@ -99,7 +101,7 @@ def identify(
         typer.Option("--out", "-o", help=f"Write the arm as {', '.join(OUT)}. Repeatable."),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Write a page with everything; needs the extra plot.")
+        Path | None, typer.Option(help="Write a report as an HTML page; needs the extra plot.")
     ] = None,
     plot: Plot = None,
     as_json: Json = False,

@@ -29,7 +29,7 @@ def _at_start(what: str) -> Any:
 @takes_robot()
 def simulate(
     choice: Choice,
-    duration: Annotated[float, typer.Option(help="How long, in s.")] = 5.0,
+    duration: Annotated[float, typer.Option(help="Duration in s.")] = 5.0,
     dt: Annotated[float | None, typer.Option(help="Time between rows, and of fixed steps.")] = None,
     method: Annotated[str | None, name_option("The integrator", (*ADAPTIVE, *INTEGRATORS))] = None,
     q0: Annotated[str | None, _at_start("Positions")] = None,

@@ -34,7 +34,7 @@ def view(
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option(help="Write one page that needs no server and no network, and end."),
+        typer.Option(help="Write an HTML page that needs no server and no network, and end."),
     ] = None,
     host: Annotated[str, typer.Option(help="Where the server listens.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The first port to try.")] = 8080,
