@@ -19,11 +19,11 @@ from armlet.graph.signature import Names, Shape
 
 TRIGONOMETRY = ("sin", "cos")
 FUSED = {"fma": ("mul", "add"), "fms": ("mul", "sub"), "fnma": ("mul", "sub")}
-"""Fused operation -> the operations for which it counts."""
+"""Fused operation -> the two operations that it is counted as."""
 Operand = int | float
-"""Number of an earlier operation (an int), or a constant (always a float)."""
+"""Index of an earlier operation (an int), or a constant (always a float)."""
 Node = tuple[int, str, tuple[Any, ...]]
-"""A node of a program: its number, operation and operands."""
+"""A node of a program: its index, operation and operands."""
 
 
 class Operation(NamedTuple):
@@ -54,12 +54,12 @@ class Lowered:
         The arguments in order, with the rate "once" or "state".
     outputs : tuple of Output
     single : bool
-        Whether the only output is returned bare.
+        Whether the only output is returned as an array, not in a tuple.
     operations : tuple of Operation
-        Each operation comes after its operands, which are numbers of operations or constants.
+        Each operation comes after its operands, which are indices of operations, or constants.
     start : int
-        The number of the first operation that depends on the state. Earlier operations depend on
-        inputs of rate "once" alone, and run once, outside a loop over states.
+        The index of the first operation that depends on the state. Earlier operations depend on
+        inputs of rate "once" alone, and run once, before a loop over states.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Lowered:
         return count_operations(one for op, _ in self.operations for one in FUSED.get(op, (op,)))
 
     def runs(self, first: int, last: int) -> Iterator[range]:
-        """Yield runs: sines and cosines that can be computed together, or other operations."""
+        """Yield index ranges of sines and cosines to compute together, or of other operations."""
         for k in range(first, last):
             (before, _), (op, args) = self.operations[max(first, k - 1)], self.operations[k]
             was, now = before in TRIGONOMETRY, op in TRIGONOMETRY
@@ -87,7 +87,7 @@ class Lowered:
 
     @property
     def hoisted(self) -> dict[int, int]:
-        """Return operation number -> storage slot, for results before `start` used later."""
+        """Operation index -> storage index, for results before `start` that are used after it."""
         if not self.start:
             return {}
         needed = [a for op, args in self.operations[self.start :] if op != "input" for a in args]
@@ -97,7 +97,7 @@ class Lowered:
 
     @property
     def sizes(self) -> list[int]:
-        """Return the number of entries of each argument, then of each result."""
+        """The number of entries of each argument, then of each result."""
         return [
             *(x.size for x in self.inputs.values()),
             *(len(output.values) for output in self.outputs),
@@ -193,7 +193,7 @@ def expand_sines(old: Program) -> Program:
 
 
 def fuse_products(program: Program) -> list[Node]:
-    """Return the nodes of a program, with each product that only one sum uses fused with this sum.
+    """Return the nodes of a program, in which sums are fused with products that only they use.
 
     `fma` is a b + c, `fms` is a b - c and `fnma` is c - a b, each rounded once. Products are fused
     here and not by a compiler, so that every vector width gives the same bits.
@@ -220,7 +220,7 @@ def fuse_products(program: Program) -> list[Node]:
 
 
 def _early(nodes: Sequence[Node], once: Collection[str]) -> set[int]:
-    """Return the numbers of the operations that depend on no inputs except those in `once`."""
+    """Return the indices of the operations that depend on no inputs except those in `once`."""
     early: set[int] = set()
     if not once:
         return early
@@ -234,8 +234,8 @@ def _early(nodes: Sequence[Node], once: Collection[str]) -> set[int]:
 def _stages(nodes: Sequence[Node], early: Collection[int]) -> list[Node]:
     """Order the operations: first `early` operations, then all others, both in stages.
 
-    A stage has all operations that can run after the sines and cosines of the previous stages, and
-    then the sines and cosines of the results, grouped by angle.
+    A stage begins with all operations that can run after the previous stages, other than sines and
+    cosines. It ends with all sines and cosines whose angles are then available, grouped by angle.
     """
     stage: dict[int, int] = {}
     angles: dict[int, int] = {}

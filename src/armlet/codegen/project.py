@@ -1,4 +1,4 @@
-"""Texts of the files of a generated project, from a table of file templates per target.
+"""Projects of generated code: the texts of their files, from the templates of each target.
 
 For C and C++, a test program compares every function with expected values at random states.
 `armlet generate` (cli/commands/generate.py) writes the files.
@@ -62,13 +62,13 @@ TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
 LARGEST_ROUNDING = 64
 """Error that a test allows, in units in the last place of the largest intermediate value.
 
-A test also allows this number times the largest `sensitivity`, relative to the largest result.
+A test also allows an error of this number times the largest `sensitivity` times the largest result.
 """
 MEANINGLESS = 1e-3
-"""Largest `sensitivity` of results at a test state."""
+"""Largest `sensitivity` that results may have at a test state."""
 Array = np.ndarray[Any, Any]
 Reference = Callable[[Mapping[str, Array]], Sequence[Array]]
-"""Function of the arguments of one state, by name, that returns the expected results."""
+"""Function that returns the expected results, from argument name -> values of one state."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def c_files(
     library: str,
     fused: bool | None = None,
 ) -> dict[str, str]:
-    """Return file name -> text of a C header and source, whose functions begin with `prefix`."""
+    """Return file name -> text of a C header and source; function names begin with `prefix`."""
     by_name = {function_name(f, prefix): f for f in functions}
     words = _code(robot, by_name, printer_for("c", fused=fused), library, "h")
     return {f"{library}.{end}": fill_file(f"library.{end}", words) for end in ("h", "c")}
@@ -228,7 +228,7 @@ def _test(robot: RobotModel, by_name: Mapping[str, Function], dtype: str) -> dic
 
 
 def _states(robot: RobotModel, programs: Sequence[Program], dtype: str) -> dict[str, Array]:
-    """Return argument -> values at the test states, one row per state, exact in either dtype.
+    """Return argument -> values at the test states, one row per state, exact in both dtypes.
 
     Of the random states, those of lowest `sensitivity` are taken: near singular states, rounding
     errors may be larger than the test allows.
@@ -255,10 +255,10 @@ def _states(robot: RobotModel, programs: Sequence[Program], dtype: str) -> dict[
 
 
 def sensitivity(program: Program, states: Mapping[str, Array], dtype: str) -> Array:
-    """Return the largest relative change of results, at each state, under different rounding.
+    """Return the largest relative change of the results at each state, under two perturbations.
 
-    One change is in the last bits of the arguments. The other is in the type of numbers: float32
-    or, if `dtype` is float64, long double. Changes that are not finite count as infinite.
+    The first perturbation changes the last bits of the arguments. The second computes in float32
+    or, if `dtype` is float64, in long double. Changes that are not finite count as infinite.
     """
     eps = float(np.finfo(dtype).eps)
     count = len(next(iter(states.values()), ()))

@@ -1,4 +1,4 @@
-"""The expression graph: record, fold, replay, count and differentiate programs."""
+"""Expression graphs: record, simplify, evaluate, count and differentiate programs."""
 
 from armlet.graph.count import Count
 from armlet.graph.graph import OPERATIONS, Graph, Traced

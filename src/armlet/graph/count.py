@@ -1,7 +1,7 @@
 """Operation counts by the conventions of the literature.
 
 Multiplications and divisions count as M, additions and subtractions as A. Negations are free, and
-so are operations on constants alone, since they are done off-line. Twice a variable counts as a
+so are operations on constants alone, since they are done off-line. A product 2 x counts as a
 multiplication. Sines, cosines and other functions are counted by name.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 COST = {"mul": "M", "div": "M", "add": "A", "sub": "A"}
 FREE = ("input", "neg")
 M_PLUS_A = {"mul": 1.0, "div": 1.0, "add": 1.0, "sub": 1.0}
-"""Weights of operations with which the cost of a program is M + A."""
+"""Operation -> weight; with these weights, the cost of a program is M + A."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Count:
         return self.M + self.A
 
     def cost(self, weight: Mapping[str, float]) -> float:
-        """Return the weighted sum of all operations; other operations without a weight cost 0."""
+        """Return the weighted sum of all counts; a function without a weight costs nothing."""
         others = sum(times * weight.get(name, 0) for name, times in self.functions)
         return self.M * weight["mul"] + self.A * weight["add"] + others
 
@@ -39,7 +39,7 @@ class Count:
 
 
 def count_operations(operations: Iterable[str]) -> Count:
-    """Count operations from their names in a graph, such as "mul" and "sin"."""
+    """Count operations by their names, such as "mul" and "sin"."""
     times = Counter(operations)
     M, A = (sum(times[op] for op in COST if COST[op] == letter) for letter in "MA")
     others = ((op, count) for op, count in times.items() if op not in COST and op not in FREE)

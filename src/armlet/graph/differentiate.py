@@ -35,20 +35,20 @@ CHOICES: dict[str, Callable[..., tuple[Any, Any, Any]]] = {
     "max": lambda a, b: (less(b, a), a, b),
     "where": lambda c, a, b: (c, a, b),
 }
-"""For operations that select: operands -> (condition, value if true, value if false).
+"""Operation that selects a value -> function that returns (condition, value if true, if false).
 
-The derivative is selected in the same way, not multiplied by 1 or 0: the derivative of the value
-that is not selected may be infinite or NaN, as in a guarded division.
+The derivative is selected in the same way, and not multiplied by 1 or 0: the derivative of the
+other value may be infinite or NaN, such as that of 1 / x in `where(x, 1 / x, 0)`.
 """
 
 
 Node = tuple[Traced, tuple[Any, ...], tuple[Any, ...]]
-"""A traced scalar, its operands, and its partial derivative by each operand.
+"""A traced scalar, its operands, and its partial derivatives with respect to the operands.
 
 For an operation in `CHOICES`: the scalar, the two values to select from, and the condition.
 """
 Masked = tuple[Any, Any]
-"""An adjoint: a condition (None for always) and the adjoint's value where the condition holds."""
+"""An adjoint: a condition (None for always), and the value where it holds; elsewhere 0."""
 
 
 def derivatives(outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "forward") -> Array:
@@ -89,7 +89,7 @@ def _active_nodes(graph: Graph, outputs: Sequence[Any], inputs: Collection[Trace
 def _propagate(
     outputs: Sequence[Any], gradients: dict[int, dict[int, Any]], active: list[Node]
 ) -> list[dict[int, Any]]:
-    """Propagate `gradients` of inputs; return one dict per output, where missing entries are 0."""
+    """Return the gradients of outputs from those of inputs; entries missing in a dict are 0."""
     for y, args, partials in active:
         inner = [gradients.get(a.index, {}) if isinstance(a, Traced) else {} for a in args]
         total = gradients[y.index] = {}
@@ -110,7 +110,7 @@ def _pull_back(
     inputs: Sequence[Traced],
     active: list[Node],
 ) -> list[Any]:
-    """Return the derivatives, by each input, of the sum of cotangents times outputs."""
+    """Return the derivative of the sum of cotangents times outputs with respect to each input."""
     inner = {y.index for y, _, _ in active} | {x.index for x in inputs}
     adjoint: dict[int, Masked] = {}
 
@@ -162,5 +162,5 @@ def jvp(graph: Graph, outputs: Sequence[Any], tangents: Mapping[int, Any]) -> li
 def vjp(
     graph: Graph, outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Traced]
 ) -> list[Any]:
-    """Return the derivatives, by each input, of the sum of cotangents times outputs."""
+    """Return the derivative of the sum of cotangents times outputs with respect to each input."""
     return _pull_back(outputs, cotangents, inputs, _active_nodes(graph, outputs, inputs))

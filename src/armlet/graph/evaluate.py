@@ -1,4 +1,4 @@
-"""Evaluation of programs on arrays of any library, one operation after the other."""
+"""Evaluation of programs on arrays of a library, one operation after the other."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -63,7 +63,7 @@ def function_of(program: "Program", library: str | ModuleType) -> Callable[..., 
 
 
 def _library_module(library: str | ModuleType) -> ModuleType:
-    """Import the module with the functions of `library`, which is a name or that module."""
+    """Return the module with the functions of a library, passed by name or as a module."""
     name = library.__name__ if isinstance(library, ModuleType) else library
     modules = {**NAMESPACES, **{module: module for module in NAMESPACES.values()}}
     if not isinstance(name, str) or name not in modules:
@@ -80,7 +80,7 @@ def _library_module(library: str | ModuleType) -> ModuleType:
 def _entries(
     program: "Program", args: Sequence[Any], namespace: ModuleType
 ) -> tuple[dict[str, list[Any]], Shape]:
-    """Split arguments into entries; return input name -> list of arrays, and the leading axes."""
+    """Return input name -> one array per entry of the input, and the leading axes of the arrays."""
     program.check_number(args)
     arrays = [_array(arg, namespace) for arg in args]
     inputs = program.inputs.values()
@@ -142,7 +142,7 @@ def casadi_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
 
 
 def check_matrices(program: "Program", args: Sequence[Any]) -> None:
-    """Raise DataError for an argument of a wrong shape, which CasADi would repeat or transpose."""
+    """Raise DataError if an argument has a wrong shape: CasADi would repeat or transpose it."""
     for x, arg in zip(program.inputs.values(), args, strict=True):
         shape = tuple(arg.shape if hasattr(arg, "shape") else np.shape(arg))
         expected = _axes(program.name, x.shape)
@@ -151,7 +151,7 @@ def check_matrices(program: "Program", args: Sequence[Any]) -> None:
 
 
 def _word(name: str) -> str:
-    """Return a name that CasADi accepts: it begins with a letter and never repeats underscores."""
+    """Convert a name for CasADi: it must begin with a letter, and not repeat underscores."""
     word = re.sub(r"[\W_]+", "_", name).strip("_")
     return word if word[:1].isalpha() else f"armlet_{word}".strip("_")
 

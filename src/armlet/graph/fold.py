@@ -1,7 +1,7 @@
 """Folding: trivial operations are simplified, and signs are moved outwards.
 
 Each rule reads as the identity that it states. Negations are free, and moving signs outwards lets
-`a b` and `-a b` share one product.
+`a b` and `(-a) b` share one product.
 """
 
 from typing import Any
@@ -62,12 +62,12 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
 
 
 def numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the operands, with None for traced scalars, whose comparisons would be recorded."""
+    """Return the operands, with None for traced scalars, so that no comparison is recorded."""
     return tuple([a if isinstance(a, NUMBERS) else None for a in args])
 
 
 def is_condition(x: Any) -> bool:
-    """Whether `x` is always 1 or 0: 1, 0, a comparison, or a `where` between such operands."""
+    """Whether `x` is always 1 or 0: 1, 0, a comparison, or a `where` that selects one of these."""
     if isinstance(x, NUMBERS):
         return x in (0, 1)
     return x.op in COMPARISONS or (x.op == "where" and all(map(is_condition, x.args[1:])))

@@ -1,9 +1,9 @@
-"""The expression graph: a flat list of operations, each recorded once, after its operands.
+"""The expression graph: a list of operations without duplicates, each after its operands.
 
-Programs are evaluated, counted, differentiated and printed by a loop over the list, without
-recursion, so that a program may have any length.
+Programs are evaluated, counted, differentiated and printed by a loop over the list. There is no
+recursion, so a program may have any length.
 
-Folding `0 x` to 0 and `x - x` to 0 assumes finite numbers, and loses the sign of a zero.
+Simplifying `0 x` and `x - x` to 0 assumes that x is finite, and loses the sign of a zero.
 """
 
 import operator
@@ -61,7 +61,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "pow": scalar.power,
     "floor": scalar.floor,
 }
-"""The function of each operation, which takes numbers, arrays, symbols and traced scalars.
+"""Operation -> its function, for numbers, arrays, symbols of SymPy or CasADi, and traced scalars.
 
 Comparisons return 1 or 0. `where(c, x, y)` returns x where c is not zero, and y elsewhere.
 """
@@ -96,7 +96,7 @@ class Graph:
         return OPERATIONS[op](*args)
 
     def record_folded(self, op: str, args: tuple[Any, ...]) -> Any:
-        """Fold or record an operation with at least one traced operand; return the result."""
+        """Simplify an operation with a traced operand, or record it; return the result."""
         folded = fold(op, args)
         if folded is not None:
             return folded
@@ -107,13 +107,13 @@ class Graph:
         return self.node(op, args)
 
     def copy(self, op: str, *args: Any) -> Any:
-        """Record a copy of a node of another graph, with operands of this graph."""
+        """Record an operation of another graph with operands of this graph; return the result."""
         if op in ("input", "symbol"):
             return self.node(op, args)
         return self.record(op, *args)
 
     def node(self, op: str, args: tuple[Any, ...]) -> "Traced":
-        """Record an operation without folding it, unless an equal one exists; return its scalar."""
+        """Return the scalar of an operation; if it is new, record it without simplification."""
         key = (op, args)
         scalar = self.interned.get(key)
         if scalar is None:
@@ -186,7 +186,7 @@ class Traced(NumPyRecorder):
 
     @property
     def is_constant(self) -> bool:
-        """Whether the scalar depends on constants alone; such operations are not counted."""
+        """Whether the scalar depends on constants alone; its operation is then not counted."""
         return self.graph.constant[self.index]
 
     def __repr__(self) -> str:
@@ -221,7 +221,7 @@ class Traced(NumPyRecorder):
         return self._quotient(other)
 
     def __pow__(self, exponent: Any) -> Any:
-        """Return the power: by products for small integer exponents, by a square root for 0.5."""
+        """Return the power; small integer exponents become products, and 0.5 a square root."""
         if not isinstance(exponent, SCALARS):
             return NotImplemented
         if isinstance(exponent, Traced) or not abs(exponent) <= PRODUCTS:
@@ -258,11 +258,11 @@ class Traced(NumPyRecorder):
         return self.graph.record(op, *(a.item() if isinstance(a, np.generic) else a for a in args))
 
     def arctan2(self, other: Any) -> Any:
-        """Return the angle of the point (other, self); the method has the name that NumPy uses."""
+        """Return the angle of the point (x, y) = (other, self); NumPy calls this method."""
         return self.graph.record("atan2", self, other)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a further elementwise function; NumPy looks it up as a method of array entries."""
+        """Return the elementwise function `name`, which NumPy calls as a method of entries."""
         if name not in ELEMENTARY:
             raise AttributeError(f"a traced value has no attribute {name!r}")
         return partial(ELEMENTARY[name], self)
@@ -270,7 +270,7 @@ class Traced(NumPyRecorder):
 
 SCALARS = (Traced, int, float)
 PRODUCTS = 64
-"""The largest absolute value of an integer exponent whose power is computed by products."""
+"""The largest absolute value of an integer exponent for which powers become products."""
 
 
 def live(graph: Graph, outputs: Iterable[Any]) -> list[int]:

@@ -13,7 +13,7 @@ class Loop:
     """A program that runs step by step, where some outputs become inputs of the next step.
 
     A call computes one run or many runs, each from its own initial values, which are passed as the
-    carried inputs. Other inputs have a rate, which states how often they change; see `Input`.
+    carried inputs. The rate of other inputs is how often they change; see `Input`.
     """
 
     body: Program
@@ -21,10 +21,10 @@ class Loop:
     carried: Mapping[int, str] = field(default_factory=dict)
     """Output index -> name of the carried input that the output becomes in the next step."""
     recorded: Sequence[int] = ()
-    """The indices of recorded outputs. A call sets the number of steps per row of a record; a row
-    holds the value after its last step. For other outputs, only the final value is returned."""
+    """The indices of recorded outputs. A call chooses n; every n steps, the values of these outputs
+    are stored in a new row. Of other outputs, only the final value is returned."""
     period: int | None = None
-    """The number of rows of records, and of inputs that change with every step. After the last row,
+    """The number of rows in records, and in inputs that change with every step. After the last row,
     the next step uses the first row again. By default no row is used again."""
     stages: int = 1
     """How often the body runs in a step, each time with another row of the inputs of rate "stage".
@@ -51,12 +51,13 @@ class Loop:
     def vjp(self, names: Collection[str]) -> "Loop":
         """Return a loop that runs backwards and pulls cotangents back to the initial values.
 
-        The last step comes first, and each step also takes the values of the carried inputs in that
-        step. For each carried input x, the new loop carries "cotangent_x", which ends as the
-        derivative by the initial value of x. Further outputs are the derivatives by the inputs
-        `names`, in this order: recorded if the input changes with the steps, else summed and
-        carried as "sum_x". Inputs that no derivative depends on are left out. This loop must not
-        have stages.
+        The new loop begins with the last step of this loop: pass the rows of its inputs in reverse
+        order. The carried inputs of this loop become inputs with one row per step. For each carried
+        input x, the new loop carries "cotangent_x"; its final value is the derivative with respect
+        to the initial value of x. Further outputs are the derivatives with respect to the inputs
+        `names`, in this order. They are recorded for inputs that change with the steps. For other
+        inputs x, they are summed over the steps and carried as "sum_x". Inputs that no derivative
+        depends on are left out. This loop must not have stages.
         """
         inputs, carried = self.body.inputs, [*self.carried.values()]
         wanted = [inputs[name] for name in (*carried, *names)]

@@ -46,7 +46,7 @@ class Program:
 
     @property
     def nodes(self) -> Iterator[tuple[int, str, tuple[Any, ...]]]:
-        """The live nodes as tuples (index, operation, operands), in recording order."""
+        """The nodes that outputs depend on, in recording order: (index, operation, operands)."""
         return ((i, *self.graph.nodes[i]) for i in self.live)
 
     @property
@@ -158,7 +158,10 @@ class Program:
         return program(f"vjp of {self.name}", inputs, gradients, False, tuple(self.inputs))
 
     def copy(self) -> tuple[Graph, list[Any]]:
-        """Copy the operations to a new graph; return the graph and a list of the output entries."""
+        """Copy the operations to a new graph.
+
+        Returns the new graph, and the entries of all outputs in this graph, in one flat list.
+        """
         graph = Graph()
         return graph, self.replay(graph.copy)
 
@@ -206,7 +209,7 @@ class Program:
         replacements : list of (symbol, expression)
             The assignments of `listing`, in order; no expression is expanded.
         results : array of expressions, or tuple of arrays
-            The outputs, in terms of the replaced symbols and of the arguments q1, q2, …
+            The outputs, in terms of the symbols of `replacements` and the arguments q1, q2, …
 
         Examples
         --------
@@ -306,7 +309,7 @@ class Program:
 
     @without_collections
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; an operand is a node number or a list of one constant."""
+        """Return plain data for JSON; an operand is a node's index, or a constant in a list."""
         number = {i: k for k, i in enumerate(self.live)}
 
         def plain(x: Any) -> Any:
@@ -352,7 +355,7 @@ class Program:
 
 
 PRINTING = "armlet.codegen.source"
-"""The module that prints programs, imported on first use: it imports this module itself."""
+"""The module that prints programs, imported on first use since it imports this module."""
 
 
 def program(
@@ -372,10 +375,10 @@ def program(
 def trace_function(
     name: str, function: Callable[..., Any], inputs: Mapping[str, Shape] | Iterable[Input]
 ) -> Program:
-    """Record the operations of a function, called with traced arguments, as a program.
+    """Call a function with traced arguments, and return its operations as a program.
 
     The function takes the graph and one array per input; it returns an array or a tuple of arrays.
-    If `inputs` maps names to shapes, all inputs change with every state.
+    If `inputs` maps names to shapes, all inputs have the rate "state".
     """
     graph = Graph()
     described = named_inputs(inputs)
@@ -400,7 +403,7 @@ def new_array(value: Mapping[int, Any], old: Array) -> Array:
 
 
 def with_values(old: Program, value: Mapping[int, Any]) -> Program:
-    """Return a copy of program `old` in which each output entry has its new value."""
+    """Return a copy of program `old` with the new values of its outputs; see `replacement`."""
     outputs = [new_array(value, output) for output in old.outputs]
     return program(old.name, old.inputs, outputs, old.single, old.names)
 
@@ -408,7 +411,7 @@ def with_values(old: Program, value: Mapping[int, Any]) -> Program:
 def with_tangents(
     old: Program, active: Iterable[Input]
 ) -> tuple[list[Input], list[Any], list[Any]]:
-    """Add a tangent per active input; return tangent inputs, output entries and their tangents."""
+    """Return one tangent input per active input, all output entries, and the entries' tangents."""
     graph, flat = old.copy()
     active = list(active)
     tangents = prefixed_inputs(old.inputs, "tangent", active)
@@ -433,7 +436,7 @@ def with_cotangents(
 
 @without_collections
 def compact(old: Program) -> Program:
-    """Copy a program to a graph without dead nodes and with Python numbers as constants."""
+    """Copy a program to a new graph without unused nodes, with Python numbers as constants."""
     graph = Graph()
     value: dict[int, Any] = {}
     for i, op, args in old.nodes:

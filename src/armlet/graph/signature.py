@@ -1,4 +1,4 @@
-"""Signatures of programs: shapes and rates of arguments, and the form of results.
+"""Signatures of programs: shapes of arguments, how often they change, and the form of results.
 
 A single result is an array; several results are a tuple, or a named tuple if they have names.
 """
@@ -21,9 +21,9 @@ class Input(NamedTuple):
     """An argument: its name, its shape for one state, and the rate at which it changes.
 
     An input of rate "state" has one value per state. For rate "once", a call passes one value for
-    all states or one value per state. A `Loop` of many runs has three more rates: "step" means one
-    value per step, the same for all runs; "run" means one value per run, the same in all steps;
-    "stage" means one value per stage of a step, the same in all steps.
+    all states or one value per state. In a `Loop`, each step of each run is a state, and there are
+    three more rates: "step" means one value per step, the same for all runs; "run" means one value
+    per run, the same in all steps; "stage" means one value per stage, the same in all steps.
     """
 
     name: str
@@ -108,7 +108,7 @@ def check_names(names: Sequence[str]) -> None:
 
 @cache
 def result_type(names: Names) -> type[tuple[Any, ...]]:
-    """Return a named tuple class with fields `names`; pickles contain only names and values."""
+    """Return a named tuple class with fields `names`; a pickled tuple has only names and values."""
 
     def reduce(self: tuple[Any, ...]) -> tuple[Any, ...]:
         return named_result, (names, tuple(self))

@@ -22,7 +22,7 @@ FORMAT = "2"
 LIMIT = 512 * 2**20
 """The size limit of the cache in bytes; beyond it, the least recently used objects are removed."""
 SAVES_PER_TRIM = 64
-"""The average number of saves between two checks of `LIMIT`, which list all files."""
+"""The average number of saves between two checks of `LIMIT`; a check lists all files."""
 OBJECT, UNFINISHED = ".object", ".unfinished"
 CHECKSUM = 32
 READ_ONLY = os.O_RDONLY
@@ -69,7 +69,7 @@ def _warn_of_relative(path: str) -> None:
 def _is_private(status: os.stat_result) -> bool:
     """Whether the user owns a file or directory that nobody else may write to.
 
-    Always True on Windows, which has no owner numbers and mode bits: the default directory is
+    Always True on Windows, which has no owner ids or mode bits: the default directory is
     private by its access rights, and a directory in $ARMLET_CACHE is not checked.
     """
     if not hasattr(os, "getuid"):

@@ -58,8 +58,8 @@ class CompiledProgram:
         """Return a compiled function for a few states; it calls `fallback` for other arguments.
 
         `doc` may begin with a signature in CPython's format. `option` names an argument after the
-        inputs: its value is the key in `entries` of the function to call. An array selects
-        `entries[True]`, which takes the array after the inputs.
+        inputs; if its value is a string, the function `entries[value]` is called instead. If the
+        value is an array, `entries[True]` is called, and takes the array after the inputs.
         """
         if not reads_arrays():
             return fallback
@@ -68,7 +68,7 @@ class CompiledProgram:
         return fast_call(code, name, callee, doc)
 
     def connect(self, kernel: Any, fallback: Callable[..., Any]) -> bool:
-        """Make calls of `kernel` run the compiled entry; return False if Python forbids it."""
+        """Make calls of `kernel` run the compiled entry; return False if this is not possible."""
         return reads_arrays() and connect(kernel, self._callee(fallback, "", {}), self._one)
 
     def _callee(self, fallback: Callable[..., Any], option: str, entries: dict[Any, Any]) -> Callee:
@@ -79,7 +79,7 @@ class CompiledProgram:
     def run(
         self, arrays: Sequence[Array], results: Sequence[Array], count: int, threads: int
     ) -> None:
-        """Write the results of `count` states to rows of `results`; shared inputs have no rows."""
+        """Write results of `count` states to `results`; inputs that states share have no rows."""
         lanes = self.target.lanes
         if count < lanes:
             self._run_few(arrays, results, count)

@@ -180,7 +180,7 @@ def _object(text: str) -> bytes:
 
 
 def _load_cached(key: str, functions: Sequence[str], callees: Sequence[bytes]) -> Code | None:
-    """Load a module from the cache and its callees; return None if that is not possible."""
+    """Load a cached module together with its callees; return None if that is not possible."""
     data = cache.load(key)
     if data is not None:
         with suppress(CompileError):
@@ -258,7 +258,7 @@ def _load(objects: Sequence[bytes], functions: Sequence[str]) -> Code:
 
 
 def free_released() -> None:
-    """Free the engines of dead `Code` objects, in the thread that loads code."""
+    """Free the engines of dead `Code` objects; call this in the thread that loads code."""
     while RELEASED:
         del ENGINES[RELEASED.popleft()]
 

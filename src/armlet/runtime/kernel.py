@@ -40,7 +40,7 @@ class Kernel:
     dtype : {"float64", "float32"}
         The type of numbers; arrays of other dtypes are converted.
     target : Target, optional
-        The target to compile for, with its own dtype; by default this machine, all features.
+        The target to compile for; its dtype replaces `dtype`. By default, this machine.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Kernel:
 
     @cached_property
     def _strict_call(self) -> Callable[..., Any]:
-        """The compiled entry, with the result NotImplemented for arguments that it refuses."""
+        """The compiled entry; it returns NotImplemented for arguments that it refuses."""
         return self.compiled().entry(lambda *_, **__: NotImplemented, "call")
 
     def takes_long(self, arrays: Sequence[Any]) -> bool:
@@ -114,7 +114,7 @@ class Kernel:
         return most_rows(self.code) * max(1, size)
 
     def compiled(self, once: frozenset[str] = frozenset()) -> CompiledProgram:
-        """Return the program compiled for inputs `once` that have one value for all states."""
+        """Return code for calls in which the inputs `once` have one value for all states."""
         if once not in self._by_rates:
             code = lower(self.program, once) if once else self.code
             self._by_rates.setdefault(once, CompiledProgram(code, self.target))
@@ -135,7 +135,7 @@ class Kernel:
             The inputs in order, all with the same leading axes. Constants may have no leading axes,
             and then apply to all states.
         out : array or tuple of arrays, optional
-            Arrays for the results: of the kernel's dtype, contiguous, writeable, apart from inputs.
+            Arrays for the results: of the kernel's dtype, contiguous, writeable, without overlap.
         threads : int
             Number of threads that share the rows, at most one per core.
         **named : array_like
@@ -172,7 +172,7 @@ class Kernel:
         return self.evaluate(*arrays, out=out, threads=threads)
 
     def evaluate(self, *arrays: ArrayLike, out: Any = None, threads: int = 1) -> Any:
-        """Evaluate long batches, and arguments that the compiled entry refuses."""
+        """Evaluate the kernel on long batches, or on arguments that the compiled entry refuses."""
         count = integer(threads, "threads", low=1)
         self.program.check_number(arrays)
         described = self.program.inputs

@@ -26,8 +26,8 @@ BLOCK = 2**23
 class LoopKernel:
     """A loop compiled to machine code: scalar code for few runs, one run per vector lane for many.
 
-    The results of a run are bitwise the same for any number of runs and threads. `target` replaces
-    `dtype`; the default target is this machine with all features.
+    The results of a run are bitwise the same for any number of runs and threads. The dtype of
+    `target` replaces `dtype`; the default target is this machine with all features.
     """
 
     def __init__(self, loop: Loop, dtype: str = "float64", target: Target | None = None) -> None:
@@ -39,7 +39,7 @@ class LoopKernel:
 
     @cached_property
     def code(self) -> Lowered:
-        """The operations of one step; operations that are the same in all steps come first."""
+        """The operations of one step; operations with the same result in all steps come first."""
         inputs, carried = self.loop.body.inputs, self.loop.carried.values()
         fixed = [name for name, x in inputs.items() if x.rate in ("run", "once")]
         return lower(self.loop.body, [name for name in fixed if name not in carried])
@@ -92,7 +92,7 @@ class LoopKernel:
         every: int = 1,
         threads: int = 1,
     ) -> Iterator[int]:
-        """Run the steps in blocks of a few milliseconds; each block yields the next step's index.
+        """Run the steps in blocks of a few milliseconds; after each, yield the next step's index.
 
         A carried value has two arrays: a block reads the array that the previous block wrote, and
         writes to the other array.
@@ -124,7 +124,7 @@ class LoopKernel:
         steps: tuple[int, int, int],
         threads: int,
     ) -> None:
-        """Run a block of steps for all runs; `steps` is (first step, number, steps per row)."""
+        """Run a block of steps for all runs; `steps` is (first step, count, steps per row)."""
         lanes = self.target.lanes if runs >= self.target.lanes else 1
         function, _ = self._function(lanes)
         pointers = [address(array) for array in (*inputs, *results)]
@@ -135,7 +135,7 @@ class LoopKernel:
         parallel_for(rows, runs, lanes, threads, grain=lanes)
 
     def _function(self, lanes: int) -> tuple[Any, Code]:
-        """Return the function for `lanes` runs, and its code, which must outlive the function."""
+        """Return a function for `lanes` runs at a time, and its code, which must outlive it."""
         if lanes not in self._functions:
             text = loop_function(self.loop, self.code, self.target, lanes)
             code = compile_ir(module(self.target, text), "loop")

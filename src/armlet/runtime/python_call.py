@@ -92,7 +92,7 @@ class Callee(tuple[Any, ...]):
         return cls((fallback, interned, entries, [None] * SPARES, ("out",), results, code))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the robot or kernel, since CPython pickles an entry as getattr(self, name)."""
+        """Pickle the robot or kernel instead: CPython pickles an entry as getattr(self, name)."""
         return _itself, (self[0].__self__,)
 
 
@@ -107,7 +107,7 @@ NEVER_FREED: list[Code] = []
 
 
 def share(dtype: str) -> None:
-    """Compile the functions that all entries of a dtype call, once, and define their symbols."""
+    """Compile, once per dtype, the functions that its entries share; define their symbols."""
     if dtype not in SHARED_CODE:
         names = [shared_name(name, dtype) for name in SHARED]
         code = compile_ir(shared_functions(dtype), *names)

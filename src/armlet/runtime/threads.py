@@ -1,8 +1,8 @@
 """Worker threads: helpers that share the rows of a batch, and threads that call LLVM.
 
-Python raises KeyboardInterrupt in the main thread only, between any two bytecodes. The interrupt
-can leave locks, events and executors that the standard library implements in Python locked for
-good. This module uses only primitives written in C: start_new_thread, SimpleQueue and locks.
+Python raises KeyboardInterrupt in the main thread only, between any two bytecodes. Objects that are
+written in Python, such as events and executors of the standard library, may then stay locked
+forever. This module uses only primitives written in C: start_new_thread, SimpleQueue and locks.
 """
 
 import atexit
@@ -75,7 +75,7 @@ def parallel_for(
 
     Every block but the last has a multiple of `grain` rows; `step` must be a multiple of `grain`.
     After an interrupt, the function waits for running blocks, so that nothing is written after it
-    returns. A second interrupt ends this wait: `work` must keep the arrays that it writes to alive.
+    returns. A second interrupt ends this wait, so `work` must hold references to its arrays.
     """
     threads = min(int(threads), HELPERS.most + 1)
     if threads == 1 or count < 2 * threads:
@@ -147,7 +147,7 @@ class LlvmThread(Workers):
             )
 
     def call(self, function: Callable[..., T], *args: Any) -> T:
-        """Call a function that uses LLVM in this thread, and return its result.
+        """In this thread, call a function that uses LLVM; return its result.
 
         The function runs to its end even if the caller is interrupted. If this thread is closed,
         cannot start or is the caller, or if Python exits, the function runs in the caller's thread.
@@ -198,7 +198,7 @@ class LlvmThread(Workers):
         self.working.acquire()
 
     def _after_fork(self) -> None:
-        """Release `working` after a fork, or raise the Ctrl-C that prevented its acquisition."""
+        """Release `working` after a fork; if Ctrl-C prevented its acquisition, interrupt again."""
         try:
             self.working.release()
         except RuntimeError:
@@ -206,7 +206,7 @@ class LlvmThread(Workers):
 
 
 FORKS: list[None] = []
-"""One entry for each fork of the process that waits for running LLVM jobs."""
+"""One entry for each fork that waits for running LLVM jobs."""
 LLVM_THREADS = [LlvmThread() for _ in range(min(os.cpu_count() or 1, 8))]
 """The LLVM threads: all run jobs of `map_unordered`, only the first runs other jobs."""
 if hasattr(os, "register_at_fork"):  # registered last, to be called before the other hooks

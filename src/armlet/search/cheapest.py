@@ -25,7 +25,7 @@ WEIGHTS: dict[str, Mapping[str, float]] = {
     "multiplications": {"mul": 1.0, "div": 1.0, "add": 1e-3, "sub": 1e-3},
     "additions": {"mul": 1e-3, "div": 1e-3, "add": 1.0, "sub": 1.0},
 }
-"""Objective `minimize` -> weights of operations in the cost of a program."""
+"""Value of the option `minimize` -> weights of operations in the cost of a program."""
 LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 14, "sqrt": 20}
 """Operation -> latency in cycles on current processors."""
 RATE = 2.5
@@ -40,31 +40,31 @@ class Effort:
     """A formulation is left out if it takes more than `slack` times the estimated cycles of the
     fastest formulation."""
     trials: int = 12
-    """Largest number of frame origins to try, from the base outwards, and of units of length."""
+    """Largest number of frame origins to try, from the base on, and of units of length to try."""
     shortest_unit: float = 1e-4
-    """Shortest unit of length, relative to the longest; masses scale with the unit's square."""
+    """Shortest unit of length to try, relative to the longest; the unit's square scales masses."""
     orders: tuple[tuple[str, ...], ...] = (
         ORDER,
         (*(name for name in ORDER if name != "constants"), "constants"),
     )
-    """The orders in which simplification passes are tried."""
+    """Sequences of simplification passes, each of which is tried."""
     short: int = 300
     """If the first program has at most this many operations, all formulations are rearranged and
-    simplified. Longer programs are simplified in the first order only."""
+    simplified. Longer programs are simplified by the first sequence of `orders` only."""
     long: int = 10_000
     """A program with more operations than this is neither rearranged nor simplified."""
     joints: int = 16
     """For a robot with more joints, `QUICK` replaces `long`: a search up to `long` would take
-    seconds to minutes, and gain 1 to 4 %."""
+    seconds to minutes, and would save 1 to 4 % of the operations."""
     path: int = 8
-    """For a robot with more than `joints` joints, and more than `path` of them in a chain, only
-    formulations of lowest order in the number of joints are tried."""
+    """For a robot with more than `joints` joints, and more than `path` of them in a chain, only the
+    formulations whose cost grows most slowly with the number of joints are tried."""
     seconds: float = 30.0
     """Processor time in s after which the search returns the best program so far.
 
-    With processor time, the result does not depend on the load of the machine. The most expensive
-    programs of six-axis arms take about ten seconds. The result of an interrupted search is cached,
-    too, since the same search would again be interrupted at the same point.
+    With processor time, the result does not depend on the load of the machine. The longest
+    searches for six-axis arms take about ten seconds. The result of a search that reaches the limit
+    is cached, too, since the same search would end at the same point again.
     """
 
     def longest(self, request: Request) -> int:
@@ -116,7 +116,7 @@ def cached_search(key: str | None, find: Callable[[], SearchResult]) -> SearchRe
 
 
 def _best(request: Request, minimize: str) -> SearchResult:
-    """Search by `minimize` and by operations; return the result that is cheaper by `minimize`."""
+    """Search with the weights for `minimize` and for "operations"; return the cheaper result."""
     weight = WEIGHTS[minimize]
     result = search(request, weight)
     if weight is M_PLUS_A:
@@ -131,10 +131,10 @@ def search(
 ) -> SearchResult:
     """Search for the cheapest program for a request.
 
-    Formulations are ranked by cost in canonical frames. The first formulation is rearranged: frame
-    origins move back along their axes and the unit of length changes, if this lowers the cost. All
-    other formulations are traced in the resulting arrangement, and the cheapest program is
-    simplified. If the first program is short, all formulations are rearranged and simplified.
+    Formulations are ranked by cost in canonical frames. The cheapest one is rearranged: frame
+    origins move back along their axes and the unit of length changes, if this lowers the cost. If
+    its program is short, all other formulations are rearranged as well, and all are simplified.
+    Otherwise the others are tried in the same frames, and only the cheapest program is simplified.
     """
     effort = effort or EFFORT
     task = Task(request, weight, effort, thread_time() + effort.seconds)
@@ -200,7 +200,7 @@ def rank(task: Task) -> "list[Candidate]":
 
 
 def _power(entry: Formulation) -> int:
-    """Return k if the operations of a formulation grow with n^k, for n joints."""
+    """Return the exponent k: for n joints, the operations of a formulation grow with n^k."""
     return int(entry.growth.partition("^")[2][:1] or 1)
 
 
@@ -250,7 +250,11 @@ class Candidate:
             self._add_step(step, program.count())
 
     def simplify(self) -> SearchResult:
-        """Simplify the program, with several orders of passes if it is short; return the result."""
+        """Simplify the program, unless it is too long; return the result of the search.
+
+        A short program is simplified by each sequence of passes in `Effort.orders`, and the
+        cheapest result is taken. Other programs are simplified by the first sequence.
+        """
         program, task = self.program, self.task
         if not self.is_long:
             orders = task.effort.orders
@@ -272,7 +276,7 @@ class Candidate:
 
 
 def cycles(program: Program) -> float:
-    """Return a lower bound of cycles for one state: longest chain, or number of operations."""
+    """Return the larger of two lower bounds of cycles: critical path, and operations / RATE."""
     done: dict[int, int] = {}
     for i, op, args in program.nodes:
         before = max((done[a.index] for a in args if isinstance(a, Traced)), default=0)
@@ -281,7 +285,7 @@ def cycles(program: Program) -> float:
 
 
 def possible_units(request: Request, effort: Effort) -> list[Any]:
-    """Return the lengths that may be the unit, or [] if inputs or results contain lengths."""
+    """Return the lengths to try as unit; none if inputs, results or symbols may be lengths."""
     robot, quantity = request.robot, request.quantity
     has_lengths = "P" in robot._joint_letters or request.wrench or "frame" in quantity.options
     if has_lengths or request.constants["geometry"] != "fixed" or robot.symbols:
@@ -306,7 +310,7 @@ READ_BY_SEARCH = (
     "graph",
     "search",
 )
-"""Source files on which the result of a search depends; the key also has the robot's data."""
+"""Source files on which the result of a search depends; the cache key also has the robot's data."""
 
 
 def search_key(request: Request, minimize: str) -> str | None:
@@ -346,4 +350,4 @@ def _digest_of_sources() -> str:
 
 
 SEARCH_SOURCES = _digest_of_sources()
-"""Digest of the sources, computed on import since files may change while a process runs."""
+"""Digest of the files `READ_BY_SEARCH`, on import: files may change while a process runs."""

@@ -45,7 +45,7 @@ from armlet.search.request import CANONICAL, Request, make_request
 STATE = ("q", "qd", "qdd", "tau", "wrench")
 """The arguments of quantities, in order; groups of constants come after these arguments."""
 Choice = tuple[str, Arrangement]
-"""The name of a formulation, and the arrangement of the robot."""
+"""The name of a formulation, and the arrangement (frames and unit) of the robot."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Composition:
         return program(self.name, self.inputs, outputs, self.single, self.names)
 
     def trace(self, choices: Sequence[Choice]) -> Program:
-        """Return the program in which call k is traced by `choices[k]`, without simplification."""
+        """Return the program before simplification, where call k is traced with `choices[k]`."""
         for k, choice in enumerate(choices):
             if (k, choice) not in self.programs:
                 self.programs[k, choice] = self.requests[k].program(*choice)
@@ -100,7 +100,8 @@ def _search(composition: Composition, minimize: str) -> SearchResult:
     """Return the cheaper of two programs, both simplified as a whole.
 
     The first program joins the cheapest programs of all quantities. In the second, the quantities
-    are traced again, with the formulations and arrangements that make the whole cheapest.
+    are traced again, with the formulations and arrangements that make the whole cheapest. If the
+    first program is too long, it is returned as it is.
     """
     weight, deadline = WEIGHTS[minimize], thread_time() + EFFORT.seconds
     tasks = [Task(request, weight, EFFORT, deadline) for request in composition.requests]
@@ -135,7 +136,7 @@ def _search(composition: Composition, minimize: str) -> SearchResult:
 def _trials(tasks: Sequence[Task], choices: Sequence[Choice]) -> Iterator[list[Choice | None]]:
     """Yield choices to try: the arrangement of one quantity for all, or one other formulation.
 
-    None keeps a quantity's choice. Only quantities of the same robot share an arrangement.
+    None stands for the present choice. Only quantities of the same robot share an arrangement.
     """
     requests = [task.request for task in tasks]
     for request, (_, arrangement) in zip(requests, choices, strict=True):
@@ -204,7 +205,7 @@ def compose_quantities(
     minimal: bool,
     options: Mapping[str, Any],
 ) -> Composition:
-    """Combine quantities of a robot; the inputs are in the order q, qd, qdd, tau, wrench."""
+    """Combine quantities of a robot; the inputs are in the order of `STATE`, then `GROUPS`."""
     requests = {
         label: make_request(robot, name, constants, minimal, taken)
         for label, name, taken in _labelled(names, options)
@@ -232,7 +233,7 @@ def compose_quantities(
 def _labelled(
     names: Sequence[str], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield (label, name, options) of each quantity, once for each frame."""
+    """Yield (label, name, options) for each quantity and, if it has frames, for each frame."""
     for name in names:
         if names.count(name) > 1:
             raise ArmletError(f"{name} is given {names.count(name)} times: expected once")

@@ -96,7 +96,7 @@ class Request:
         self._check_inertia()
 
     def _check_centres(self, entry: Formulation) -> None:
-        """Raise if a formulation reads centres of mass, but a body has a moment and no mass."""
+        """Raise if a formulation needs mass centres, but a body has a first moment and no mass."""
         if entry.minimal or not self.quantity.minimal or self.constants["inertia"] != "fixed":
             return
         for link, (m, c, _) in zip(self.robot.links, self.robot.bodies, strict=True):
@@ -126,11 +126,11 @@ class Request:
 
     @property
     def built_on(self) -> list[Formulation]:
-        """The formulations that options name for other quantities."""
+        """The formulations of other quantities that the options select."""
         return [FORMULATIONS[key][x] for key, x in self.options.items() if key in FORMULATIONS]
 
     def lumps(self, entry: Formulation) -> bool:
-        """Whether inertias may be lumped first, which also allows other frames and units."""
+        """Whether inertias are lumped first; only then may the frames and the unit change."""
         takes = all(used.minimal for used in (entry, *self.built_on))
         return self.minimal and self.quantity.minimal and takes
 

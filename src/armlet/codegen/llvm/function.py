@@ -99,9 +99,9 @@ class Body:
     lines: list[str]
     name: dict[int, str] = field(default_factory=dict)
     hoisted: Mapping[int, int] = field(default_factory=dict)
-    """Operation number -> index at %hoisted, for results computed before the loop."""
+    """Operation index -> index in the array %hoisted, for results computed before the loop."""
     read: dict[int, str] = field(default_factory=dict)
-    """Operation number -> name, for hoisted results that the current basic block has loaded."""
+    """Operation index -> name, for hoisted results that the current basic block has loaded."""
 
     def __post_init__(self) -> None:
         element, lanes = self.target.element, self.lanes
@@ -130,7 +130,7 @@ class Body:
     def _read(self, a: int) -> str:
         """Load a hoisted result into all lanes, once per basic block; return the value's name.
 
-        A load costs as little as a constant; a value held throughout the loop takes a register.
+        A load costs as little as a constant. A value held throughout the loop takes a register.
         """
         if a not in self.read:
             out, F = f"%k{len(self.lines)}", self.target.element
@@ -151,7 +151,7 @@ class Body:
         self.lines += self.table[op].format(*operands, out=out).split("\n")
 
     def print(self, loaded: Mapping[tuple[str, int], str], first: int, last: int) -> None:
-        """Append operations `first` to before `last`; `loaded` has the names of input entries."""
+        """Append operations `first` to `last` - 1; `loaded` has the names of input entries."""
         for run in self.code.runs(first, last):
             for i in run:
                 op, args = self.code.operations[i]
@@ -175,7 +175,7 @@ class Body:
             yield [self.operand(y) for y in output.values]
 
     def _trigonometry(self, wanted: Mapping[tuple[str, int], int]) -> None:
-        """Append calls of @sincos.near, or of @sincos.far if an angle is too large for `near`."""
+        """Append code that calls @sincos.near or, if an angle is too large for it, @sincos.far."""
         packed = self.lanes == 1
         size = PACK if packed else 1
         angles = list(dict.fromkeys(angle for _, angle in wanted))
@@ -210,7 +210,7 @@ class Body:
                             self.lines.append(f"{value} = extractelement {V} {whole}, i32 {lane}")
 
     def _vector(self, group: list[int], tag: str, V: str) -> str:
-        """Return a vector of angles: several angles of one state, or one of several states."""
+        """Return a vector of angles: several angles of one state, or one angle of many states."""
         if self.lanes > 1:
             return self.operand(group[0])
         x = "zeroinitializer"
@@ -300,8 +300,8 @@ def many_states(code: Lowered, target: Target) -> str:
     """Return LLVM IR of `void @many(ptr in…, ptr out…, i64 from, i64 to)`, one state per lane.
 
     Rows of states are read as vectors and transposed in registers. There must be at least as many
-    rows as lanes: a last vector that is not full computes some rows again. Inputs of rate "once"
-    have no rows; operations that depend on these inputs alone run before the loop.
+    rows as lanes: where the last vector would not be full, it computes some rows again. Inputs of
+    rate "once" have no rows; operations that depend on these inputs alone run before the loop.
     """
     inputs, outputs = arguments_of(code)
     before: list[str] = []
@@ -322,14 +322,14 @@ def many_states(code: Lowered, target: Target) -> str:
 
 
 def over_rows(lines: Iterable[str], lanes: int) -> list[str]:
-    """Return a loop over the rows %from to %to; its body `lines` computes rows from %i on."""
+    """Return a loop over rows %from to %to - 1; `lines` compute one row per lane, from row %i."""
     return IR["rows"](lines=lines, lanes=lanes).split("\n")
 
 
 def _before_the_loop(
     code: Lowered, target: Target, inputs: Mapping[str, Input], lines: list[str]
 ) -> None:
-    """Append the operations before the loop; their results that the loop reads go to %hoisted."""
+    """Append operations that run before the loop, and stores of their results at %hoisted."""
     F = target.element
     lines.append(f"%hoisted = alloca [{max(1, len(code.hoisted))} x {F}], align 64")
     loaded: Loaded = {}
@@ -365,7 +365,7 @@ def module(target: Target, *texts: str) -> str:
 
 
 class Texts(Sequence[str]):
-    """Sequence of LLVM IR texts; indexing, in any thread, calls the printer of a text."""
+    """Sequence of LLVM IR texts. A text is printed when it is read by its index, in any thread."""
 
     def __init__(self, printers: Iterable[Callable[[], str]]) -> None:
         self.printers = list(printers)

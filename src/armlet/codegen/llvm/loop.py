@@ -21,13 +21,13 @@ IR = read_blocks("loop.ll")
 SCALARS = ("runs", "from", "to", "first", "steps", "every")
 """Integer arguments of a loop, after the pointers.
 
-There are `runs` runs in the arrays; runs `from` to before `to` are computed. The first step has the
-number `first`. There are `steps` steps, and `every` steps per recorded row, both 1 or more.
+The arrays have `runs` runs; runs `from` to `to` - 1 are computed. The first step has the index
+`first`. There are `steps` steps, and `every` steps per recorded row, both 1 or more.
 """
 
 
 def loop_function(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> str:
-    """Return LLVM IR of `void @loop(ptr in…, ptr out…, i64 …)`: a program in a loop, many runs.
+    """Return LLVM IR of `void @loop(ptr in…, ptr out…, i64 …)`: a program in a loop, for many runs.
 
     The last arguments are SCALARS. At least as many runs as lanes must be computed. The last vector
     may compute some runs again, so results must not overwrite the initial values of carried inputs.

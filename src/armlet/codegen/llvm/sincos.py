@@ -1,6 +1,6 @@
 """Sine and cosine of a vector, as LLVM IR, with an error of at most 2 ulp.
 
-Range reduction subtracts k π/2 term by term. Polynomials then approximate sine and cosine on
+Range reduction subtracts k π/2, in several terms. Polynomials then approximate sine and cosine on
 [-π/4, π/4], and the quadrant k mod 4 selects polynomial and sign. All this is computed in the
 dtype of the vector. Angles beyond `Constants.reach`, and NaN, are computed in another way, without
 effect on other lanes: doubles by the C library, singles as doubles. Up to `reach`, the largest
@@ -27,11 +27,11 @@ class Constants:
     element: str
     bits: int
     reach: Mapping[bool, float]
-    """By whether multiply-adds are fused: the largest |x| with accurate range reduction."""
+    """Whether multiply-adds are fused -> the largest |x| with accurate range reduction."""
     round: float
     """Adding this number to x rounds x to an integer, which is in the last bits of the sum."""
     quarter: Mapping[bool, tuple[float, ...]]
-    """By whether multiply-adds are fused: the terms p₀, p₁, … of a sum equal to π/2.
+    """Whether multiply-adds are fused -> the terms p₀, p₁, … of a sum equal to π/2.
 
     With fused multiply-adds, x - k p₀ is exact. Without, all terms but the last have so few bits
     that their products with k are exact. All terms are positive, so that -0.0 stays -0.0.
@@ -78,7 +78,7 @@ CONSTANTS = {
 """Dtype -> constants. The polynomials for doubles are from fdlibm.
 
 The polynomials for singles were fitted to minimize the largest relative error, each coefficient
-rounded before the next was fitted. In exact arithmetic these errors are 4e-9 and 1e-10.
+rounded before the next was fitted. Without rounding, this error is 4e-9 (sine) or 1e-10 (cosine).
 """
 
 

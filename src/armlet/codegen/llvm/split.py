@@ -2,8 +2,8 @@
 
 LLVM takes more than linear time for a long function, so the program of a large robot is split into
 chunks. A value that one chunk computes and another reads goes through a memory slot, which is
-reused once its value is no longer needed. For batches, a slot holds one value for several states;
-loops transpose rows of inputs to slots, and slots to rows of outputs.
+reused once its value is no longer needed. For batches, a slot holds a vector of the values of
+several states; loops transpose rows of inputs to slots, and slots to rows of outputs.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -52,13 +52,13 @@ class Place(NamedTuple):
 
 @without_collections
 def one_state_texts(code: Lowered, target: Target) -> Texts:
-    """Return texts to compile one by one: @one, in the first text, and the functions it calls."""
+    """Return LLVM IR texts to compile separately: first @one, then the functions that it calls."""
     return _one_state(code, target) if is_long(code) else Texts([partial(one_state, code, target)])
 
 
 @without_collections
 def many_states_texts(code: Lowered, target: Target) -> Texts:
-    """Return texts to compile one by one: @many, in the first text, and the functions it calls."""
+    """Return LLVM IR texts to compile separately: first @many, then the functions that it calls."""
     if is_long(code):
         return _many_states(code, target)
     return Texts([partial(many_states, code, target)])
@@ -73,7 +73,7 @@ def is_long(code: Lowered) -> bool:
 
 
 def chunks_of(code: Lowered, first: int, last: int) -> list[Chunk]:
-    """Cut the operations from `first` to before `last`, in their order, into chunks."""
+    """Cut the operations `first` to `last` - 1, in their order, into chunks."""
     chunks: list[Chunk] = []
     size = SIZE
     for run in code.runs(first, last):
@@ -105,7 +105,7 @@ def _split_run(code: Lowered, run: range) -> Iterator[range]:
 def places_of(
     code: Lowered, chunks: Sequence[Chunk], wanted: Iterable[Operand]
 ) -> tuple[dict[int, int], int]:
-    """Return the slots of results that are `wanted` or read by other chunks, and the slot count."""
+    """Return operation -> slot, for results `wanted` or read by other chunks, and slot count."""
     until: dict[Operand, int] = {}
     for k, i in _with_chunk(chunks):
         op, args = code.operations[i]
@@ -131,7 +131,7 @@ def places_of(
 
 
 def _with_chunk(chunks: Iterable[Chunk]) -> Iterator[tuple[int, int]]:
-    """Yield (number of a chunk, number of an operation in the chunk), in order."""
+    """Yield (chunk index, operation index) for all operations of the chunks, in order."""
     return ((k, i) for k, chunk in enumerate(chunks) for run in chunk for i in run)
 
 
@@ -179,7 +179,7 @@ class _Functions:
     """LLVM functions for a span of operations, one function per chunk, with pointers as arguments.
 
     `body` has the memory slots of inputs and results. Further slots are at %memory from `begin` on.
-    The last two arguments, %read and %written, are both %memory. They may be `noalias`, since no
+    The last two arguments, %read and %written, both get %memory. They may be `noalias`, since no
     chunk loads a slot that it stores; then LLVM need not compare all loads with all stores.
     """
 
@@ -204,7 +204,7 @@ class _Functions:
         body.targets = targets
 
     def texts(self) -> list[Callable[[], str]]:
-        """Return the printers of texts, which have up to TOGETHER functions each."""
+        """Return functions that print texts; each text has up to TOGETHER LLVM functions."""
         numbers = range(len(self.chunks))
         return [
             partial(self._functions, numbers[k : k + TOGETHER])
@@ -233,7 +233,7 @@ class _Functions:
 
 
 def _input_places(code: Lowered, *rates: str) -> dict[int, Place]:
-    """Return operation number -> memory slot, for entries of inputs with one of the `rates`."""
+    """Return operation index -> memory slot, for entries of inputs with one of the `rates`."""
     pointer = {x.name: name for name, x in arguments_of(code)[0].items() if x.rate in rates}
     return {
         i: Place(pointer[args[0]], args[1])
@@ -273,7 +273,7 @@ def _one_state(code: Lowered, target: Target) -> Texts:
 def _many_states(code: Lowered, target: Target) -> Texts:
     """Return the texts of @many, which transposes inputs, calls chunks and transposes outputs.
 
-    In memory, columns of inputs come first, then columns of outputs that are equal in all rows.
+    In memory, columns of inputs come first, then output columns with the same value in all rows.
     """
     inputs, outputs = arguments_of(code)
     F, lanes = target.element, target.lanes

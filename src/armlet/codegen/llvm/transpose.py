@@ -183,6 +183,6 @@ def rows_from_columns(name: str, places: list[int], element: str, lanes: int) ->
 
 
 def _by_columns(name: str, size: int, lanes: int, lines: list[str]) -> str:
-    """Return @name: a loop whose body `lines` copies one column per lane, from %column on."""
+    """Return the function @name: in a loop, `lines` copy one column per lane, from %column on."""
     last = max(0, size - lanes)
     return IR["by_columns"](name=name, lines=lines, lanes=lanes, last=last)

@@ -1,4 +1,4 @@
-"""Types, constants and calls of LLVM IR, for one number or a vector of them."""
+"""Types, constants and calls of LLVM IR, for one number or a vector of numbers."""
 
 import struct
 from collections.abc import Sequence

@@ -97,7 +97,7 @@ class Assignments(NamedTuple):
     """Assignments that depend on arguments; their operations are counted."""
     results: tuple[Result, ...]
     single: bool
-    """Whether the only result is returned bare."""
+    """Whether the only result is returned by itself, not in a tuple."""
 
     @property
     def copies(self) -> list[Assignment]:
@@ -147,7 +147,7 @@ def assignments(program: Program) -> Assignments:
 
 
 def _nested(program: Program) -> set[int]:
-    """Return the numbers of operations to write inside the only expression that uses them."""
+    """Return the indices of operations to write inside the only expression that uses them."""
     outputs = [y for output in program.outputs for y in output.flat]
     operands = (a for _, _, args in program.nodes for a in args)
     every = (*operands, *outputs, *outputs)  # outputs count twice, to become variables
@@ -157,7 +157,7 @@ def _nested(program: Program) -> set[int]:
     size: dict[int, int] = {}  # the terms of a sum, or the factors of a product
 
     def takes(i: int, a: Any, ops: Iterable[str]) -> bool:
-        """Whether operand `a`, an operation in `ops`, may be written inside node `i`."""
+        """Whether operand `a` is an operation in `ops` that may be written inside node `i`."""
         return (
             isinstance(a, Traced)
             and uses[a.index] == 1
@@ -265,7 +265,7 @@ class _Names:
         return own, [self.free(_entry_name(name, place, shape)) for place in np.ndindex(*shape)]
 
     def _name_outputs(self, program: Program) -> None:
-        """Give an operation that computes output entries the name of the first such entry."""
+        """Name each operation that computes output entries after the first of these entries."""
         for (_, names), output in zip(self.results, program.outputs, strict=True):
             for name, y in zip(names, output.flat, strict=True):
                 if isinstance(y, Traced) and y.op not in ("input", "symbol", "sin", "cos"):
@@ -277,7 +277,7 @@ class _Names:
         return self.of[i]
 
     def _descriptive(self, op: str, operands: list[Operand]) -> str | None:
-        """Return s2, c23 or q23 for angles of joints, sin_alpha1 for other angles, or None."""
+        """Return s2, c23 or q23 for angles of joints, sin_alpha1 for other angles, else None."""
         if op in ("sin", "cos"):
             angle = str(operands[0])
             joints = self.joints.get(angle)

@@ -170,7 +170,7 @@ class Printer:
     def _sine_functions(self, names: Sequence[str]) -> list[str]:
         """Return the C functions that compute the sines and cosines in `names`.
 
-        The functions have the operations of `llvm.sincos`, and the same bits in their results.
+        The functions do the operations of `llvm.sincos`, so that their results have the same bits.
         """
         dtypes = ("float64", "float32") if self.dtype == "float32" else ("float64",)
         ending = "_fused.c" if self.fused else ".c"
@@ -257,7 +257,7 @@ def parameter_names(program: Program | Lowered) -> tuple[list[str], list[str]]:
 
 
 def unique_identifiers(names: Iterable[str], others: Sequence[str] = ()) -> list[str]:
-    """Convert names to identifiers that differ from each other, from `others` and v0, v1, …"""
+    """Convert names to identifiers that differ from each other, `others`, and v0, v1, …"""
     words: list[str] = []
     for name in names:
         word = identifier(name)

@@ -1,8 +1,8 @@
 """Rewriting of programs by identities, wherever an identity saves operations.
 
-A program is replayed into a new graph. The terms of nested sums are combined in any order, unless a
-partial sum is also used elsewhere. A rule is applied where the operations that it removes cost more
-than the operations that it adds.
+A program is copied to a new graph. Nested sums such as (a + b) + c are treated as one sum, whose
+terms are combined in any order, unless a partial sum is also used elsewhere. A rule is applied
+where the operations that it removes cost more than the operations that it adds.
 """
 
 from collections import Counter
@@ -20,9 +20,9 @@ from armlet.graph.rewrite.rules import CONSTANTS, Identity
 from armlet.scalar import identical, is_zero
 
 DEPTH = 3
-"""The greatest depth of a term in a rule, counted in operations."""
+"""The largest number of nested operations in a term of a rule."""
 TERMS = 24
-"""The most terms of a nested sum: longer sums are not joined, since all pairs are compared."""
+"""A sum with more terms is not joined with an outer sum, since all pairs of terms are compared."""
 SUMS = ("add", "sub")
 
 Term = tuple[int, Any]
@@ -30,7 +30,7 @@ Term = tuple[int, Any]
 Bound = dict[str, Any]
 """Letter of a rule -> the scalar that it stands for."""
 Match = tuple[Bound, tuple[int, ...]]
-"""The scalar of each letter, and the nodes that match operations of the pattern."""
+"""The scalar of each letter, and the indices of nodes that match operations of the pattern."""
 
 
 class Rule(NamedTuple):
@@ -49,7 +49,7 @@ class Rule(NamedTuple):
 
 @cache
 def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
-    """Convert identities to rules with all signs of the letters; return root operation -> rules."""
+    """Return root operation -> rules: each identity, with all choices of signs of its letters."""
     rules: dict[str, list[Rule]] = {}
     for identity in identities:
         letters = list(signature(identity).parameters)
@@ -82,7 +82,7 @@ def terms_of(sign: int, x: Any, nested: Collection[int], is_root: bool = False) 
 
 
 def is_open(x: Traced, is_term: bool) -> bool:
-    """Whether shared scalars of terms are also searched for among the operands of `x`."""
+    """Whether a search for scalars that two terms share also looks at the operands of `x`."""
     return x.op in ("mul", "sin", "cos") or (is_term and x.op in SUMS)
 
 
@@ -131,7 +131,7 @@ def is_constant(x: Any) -> bool:
 
 
 def matches(pattern: Any, x: Any, bound: Bound) -> Iterator[Match]:
-    """Yield all ways in which a scalar matches a pattern, consistent with `bound`."""
+    """Yield all ways in which a scalar matches a pattern; letters in `bound` are already fixed."""
     if not isinstance(pattern, Traced):
         if not isinstance(x, Traced) and x == pattern:
             yield bound, ()
@@ -163,7 +163,7 @@ def all_match(patterns: tuple[Any, ...], args: tuple[Any, ...], bound: Bound) ->
 
 
 def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
-    """Return node -> number of uses, and node -> last user (an operation or "output")."""
+    """Return node -> number of uses, and node -> operation that uses it last, or "output"."""
     uses: Counter[int] = Counter()
     users: dict[int, str] = {}
     outputs: list[tuple[str, Any]] = [("output", output.flat) for output in old.outputs]
@@ -176,7 +176,10 @@ def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
 
 
 def nested_terms(old: Program, family: Mapping[str, str]) -> set[int]:
-    """Return the nodes used once, by a node of the same `family`: nested sums and products."""
+    """Return the sums that are used only as a term of one other sum; likewise the products.
+
+    `family` maps operations to "sum" or "product". Sums of more than TERMS terms are left out.
+    """
     uses, users = uses_of(old)
     size: dict[int, int] = {}
     nested: set[int] = set()
@@ -217,7 +220,7 @@ class Rewriting:
         self.nested = nested_terms(old, dict.fromkeys(SUMS, "sum"))
         self.factors: dict[tuple[int, int], frozenset[Any]] = {}
         self.uses: Counter[int] = Counter()
-        """New node index -> number of uses so far, zero by default."""
+        """Index of a node in the new graph -> number of its uses so far, zero by default."""
 
     def result(self) -> Program:
         """Return the rewritten program."""
@@ -269,7 +272,7 @@ class Rewriting:
         return total
 
     def _simpler(self, terms: list[Term]) -> list[Term] | None:
-        """Replace two terms by a rule and return all terms, or None if no rule saves operations."""
+        """Return the terms after a rule replaced two of them; None if no rule saves operations."""
         for i, j in permutations(range(len(terms)), 2):
             (s, x), (t, y) = terms[i], terms[j]
             apart = self._factors(x).isdisjoint(self._factors(y))
@@ -330,5 +333,5 @@ def rewrite(
     identities: tuple[Identity, ...],
     weight: Mapping[str, float] = M_PLUS_A,
 ) -> Program:
-    """Apply a pass of rules wherever they save operations; return the new program."""
+    """Rewrite a program by `identities` wherever they save operations; return the new program."""
     return Rewriting(old, identities, weight).result()

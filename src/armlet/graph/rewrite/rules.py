@@ -1,8 +1,8 @@
-"""Rewriting rules: a tuple of identities for each pass, applied from left to right.
+"""Rewriting rules: identities for each pass, which replaces a left side by its right side.
 
-The letters k, l and m stand for numeric or symbolic constants, since operations on constants alone
-are not counted; other letters stand for any scalar. A pattern of two terms is searched for among
-all terms of a sum. Every rule is also applied with any of its letters negated.
+The letters k, l and m stand for numeric or symbolic constants: operations on these alone are not
+counted. Other letters stand for any scalar. A left side with two terms is compared with all pairs
+of terms of a sum. Every rule is also applied with any of its letters negated.
 
 The rules assume that combinations of constants neither overflow nor underflow.
 """

@@ -18,7 +18,7 @@ WORTHWHILE = 0.01
 """The fraction of the cost that a round must save for another round to follow."""
 
 FAMILY = {"add": "sum", "sub": "sum", "mul": "product"}
-"""Operation -> "sum" or "product"; their terms or factors may be taken in any order."""
+"""Operation -> "sum" or "product", whose terms or factors may be taken in any order."""
 
 Gains = list[tuple[str, Count]]
 """The passes that saved operations, each with the operation count after the pass."""
@@ -32,8 +32,8 @@ def simplify(
 ) -> tuple[Program, Gains]:
     """Rewrite a program with fewer operations; also return the counts after successful passes.
 
-    The passes are tried in the order `order`. A round ends when `enough()`, called before each
-    pass, returns true.
+    A round tries the passes in the sequence `order`. Rounds are repeated while they save enough
+    operations (see `WORTHWHILE`), until `enough()`, called before each pass, returns true.
     """
     steps: dict[str, Callable[[Program], Program]] = {
         name: partial(rewrite, identities=PASSES[name], weight=weight) for name in PASSES
@@ -110,7 +110,7 @@ def share_terms(old: Program) -> Program:
 
 
 def _groups(old: Program) -> dict[int, tuple[str, list[Term]]]:
-    """Return node -> family and signed terms, with nested sums flattened; factors have sign 1."""
+    """Return node -> "sum" or "product", and its terms with signs; nested sums are flattened."""
     nested = nested_terms(old, FAMILY)
     return {
         i: (FAMILY[op], [*terms_of(1, old.graph.scalars[i], nested, True)])

@@ -1,4 +1,4 @@
-"""Arrays of traced scalars, whose operations are recorded when NumPy functions are applied to them.
+"""Arrays of traced scalars: NumPy functions of such arrays are recorded in the graph.
 
 NumPy functions that compare objects need truth values, which traced scalars do not have. Such
 functions are replaced by functions that record their operations.
@@ -27,14 +27,14 @@ LARGEST = np.finfo(float).max
 
 
 class NumPyRecorder:
-    """Base class of traced scalars and traced arrays, which records the NumPy functions of both."""
+    """Base class of traced scalars and arrays: it records NumPy functions applied to them."""
 
     __slots__ = ()
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any
     ) -> Any:
-        """Record an elementwise NumPy function, or its method such as `reduce`; return a result."""
+        """Record an elementwise NumPy function or its `reduce`, `outer`, …; return the result."""
         name = ufunc.__name__
         function = ufunc
         if name in ELEMENTARY:
@@ -92,7 +92,7 @@ class TracedArray(NumPyRecorder, np.ndarray):
         super().__setitem__(index, value)
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
-        """Return a copy, with entries truncated for an integer `dtype`, and 1 or 0 for bool."""
+        """Return a copy; an integer `dtype` truncates the entries, and bool makes them 1 or 0."""
         kind = np.dtype(dtype).kind
         if kind not in "fiub":
             return super().astype(dtype, *args, **options)
@@ -106,11 +106,11 @@ PRODUCTS = (
     "norm vector_norm matrix_norm cross outer trace vecdot matmul multi_dot matrix_power diagonal "
     "matrix_transpose tensordot"
 )
-"""The functions of numpy.linalg that can be recorded: their operations depend on no value."""
+"""Functions of numpy.linalg that can be recorded: they do the same operations for all values."""
 
 
 def _plain(x: Any) -> Any:
-    """Return a traced array or scalar as a plain NumPy array, for which NumPy calls no method."""
+    """Convert a traced array or scalar to a plain NumPy array; return other objects unchanged."""
     if isinstance(x, TracedArray):
         return x.view(np.ndarray)
     if hasattr(x, "record"):
@@ -128,7 +128,7 @@ def _is_traced(index: Any) -> bool:
 
 
 def as_traced(x: Any) -> Any:
-    """Return object arrays as traced arrays, also in a list or tuple; other values unchanged."""
+    """Convert object arrays, also in a list, to traced arrays; return other objects unchanged."""
     if type(x) in (list, tuple):
         return type(x)(map(as_traced, x))
     is_plain = isinstance(x, np.ndarray) and x.dtype == object and not isinstance(x, TracedArray)
@@ -136,7 +136,7 @@ def as_traced(x: Any) -> Any:
 
 
 def elementwise(function: Callable[..., Any], *args: Any) -> Any:
-    """Apply a function of scalars, entry by entry if an argument holds objects."""
+    """Apply a function of scalars to each entry or, without traced arguments, to whole arrays."""
     has_objects = any(isinstance(x, np.ndarray) and x.dtype == object for x in args)
     has_traced = any(hasattr(x, "record") for x in args)
     if has_objects or (has_traced and any(map(np.ndim, args))):
@@ -169,7 +169,7 @@ def _is_close(
 
 
 def _clip(x: Any, low: Any = None, high: Any = None, out: Any = None, **options: Any) -> Any:
-    """Record `numpy.clip`; both limits are optional, with the alternative names min and max."""
+    """Record `numpy.clip`; both limits are optional, and may also be named min and max."""
     low, high = options.get("min", low), options.get("max", high)
     result = x if low is None else elementwise(scalar.maximum, x, low)
     result = result if high is None else elementwise(scalar.minimum, result, high)
@@ -177,7 +177,7 @@ def _clip(x: Any, low: Any = None, high: Any = None, out: Any = None, **options:
 
 
 def _write_out(result: Any, out: Any) -> Any:
-    """Return `result`, or the array `out` with `result` written to it."""
+    """Write `result` to the array `out` and return `out`; if `out` is None, return `result`."""
     if out is None:
         return result
     out[...] = result
@@ -231,4 +231,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "nanmin": lambda x, axis=None, **options: np.fmin.reduce(x, axis=axis, **options),
     "norm": _norm,
 }
-"""NumPy function name -> replacement, where NumPy's implementation fails for objects."""
+"""NumPy function name -> replacement, where NumPy's own code fails for traced scalars."""

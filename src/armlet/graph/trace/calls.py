@@ -8,7 +8,7 @@ from armlet.graph.graph import Array, Graph, Traced, arrays_of_shapes
 from armlet.graph.program import Program, new_array, replacement
 
 CALL = "call "
-"""The prefix of inputs that stand for results of calls. Names of arguments have no spaces."""
+"""Prefix of the names of inputs that stand for calls. No argument has a name with a space."""
 
 
 class Call(NamedTuple):
@@ -41,7 +41,7 @@ class Recording(Graph):
         return [new_array(first, output) for output in program.outputs]
 
     def inline_calls(self, outputs: Sequence[Array], programs: Sequence[Program]) -> list[Array]:
-        """Return `outputs` in a new graph, in which `programs[k]` computes call k."""
+        """Return `outputs` copied to a new graph, in which `programs[k]` computes call k."""
         graph = Graph()
         value: dict[int, Any] = {}
         results: dict[str, list[Any]] = {}

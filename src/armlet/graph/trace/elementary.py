@@ -1,9 +1,9 @@
 """Elementwise functions of NumPy for any scalar, composed of the operations of the graph.
 
-Values agree with NumPy up to rounding, and derivatives are correct, also at 0: therefore arcsinh
-chooses between two logarithms instead of multiplying a logarithm by a sign. Near 0, log1p, arcsinh
-and arctanh have an absolute rounding error, since they are logarithms of numbers near 1. The
-operation x // y is the floor of the rounded x / y, so that 1 // 0.1 is 10, but 9 in NumPy.
+Values agree with NumPy up to rounding. Derivatives are correct also at 0: arcsinh, for example,
+selects between two logarithms, since sign(x) log(…) would have the derivative 0 there. Near 0,
+log1p, arcsinh and arctanh lose relative accuracy, since they are logarithms of numbers near 1. The
+result of x // y is the floor of the rounded quotient x / y: 1 // 0.1 is 10, but 9 in NumPy.
 """
 
 import math
@@ -58,12 +58,12 @@ def isnan(x: Scalar) -> Scalar:
 
 
 def isinf(x: Scalar) -> Scalar:
-    """Return 1 where x is infinite: only infinities and 0 satisfy x + x = x."""
+    """Return 1 where x is infinite, else 0: only infinities and 0 satisfy x + x = x."""
     return where(equal(x, 0), 0, equal(x + x, x))
 
 
 def signbit(x: Scalar) -> Scalar:
-    """Return 1 where x is negative or -0."""
+    """Return 1 where x is negative or -0, else 0."""
     return where(equal(x, 0), less(1 / x, 0), less(x, 0))
 
 
@@ -91,7 +91,7 @@ def round_to(x: Scalar, digits: int) -> Scalar:
 
 
 def check_divisor(y: Scalar) -> None:
-    """Raise if the divisor is the number 0, for which derivatives and folding would be wrong."""
+    """Raise if the divisor is the number 0: derivatives and simplification would be wrong."""
     if isinstance(y, int | float) and y == 0:
         raise ZeroDivisionError("division by zero")
 
@@ -183,4 +183,4 @@ ELEMENTARY: dict[str, Callable[..., Any]] = {
     "log1p": lambda x: log(1 + x),
     "logaddexp2": lambda x, y: logaddexp(x * LN2, y * LN2) / LN2,
 }
-"""NumPy name -> function of scalars, for what the operators of entries do not cover."""
+"""NumPy function name -> function of scalars; functions such as numpy.add use operators."""

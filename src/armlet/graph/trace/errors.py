@@ -17,7 +17,7 @@ class BranchError(CompileError, TypeError):
 
 
 def branch_error(use: str) -> BranchError:
-    """Return the error for a use of a traced scalar, with file and line of the user's code."""
+    """Return the error for a line of user code that needs the value of a traced scalar."""
     return BranchError(
         f"{place()}: a traced value {use}, but it has no number yet: a program does the same "
         "operations in every state; choose with armlet.math.where, minimum or maximum, use NumPy "
@@ -67,7 +67,7 @@ CURES = {
 
 
 def place() -> str:
-    """Return file, line and function of the innermost code outside armlet and NumPy."""
+    """Return file, line and function of the innermost call outside armlet and NumPy."""
     frame = sys._getframe(2)
     while frame.f_back is not None and _is_hidden(frame.f_code.co_filename):
         frame = frame.f_back

@@ -37,7 +37,7 @@ class Computation(Protocol):
 def library_of(arrays: Iterable[Any], out: Any = None) -> ModuleType | None:
     """Return the module that evaluates programs on the arrays; None for NumPy and numbers.
 
-    Lists count by their entries. Raises DataError if `out` is passed with non-NumPy arrays.
+    For a list, its entries decide. Raises DataError if `out` is passed with non-NumPy arrays.
     """
     for x in arrays:
         if type(x) is np.ndarray and x.dtype != object:
@@ -85,5 +85,5 @@ def broadcast_mapped(
 
 
 def extra_axes(shape: Shape, derivative: Shape) -> tuple[int, ...]:
-    """Return the leading axes that a derivative has beyond its input's shape, to be summed."""
+    """Return the axes to sum: the leading axes that a derivative has and its input has not."""
     return tuple(range(len(derivative) - len(shape)))

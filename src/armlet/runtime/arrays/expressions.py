@@ -1,4 +1,4 @@
-"""Evaluation of programs on SymPy, mpmath and CasADi scalars, operation by operation."""
+"""Evaluation on SymPy, mpmath and CasADi scalars: each operation calls a library function."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from armlet.runtime.arrays import Computation
 
 
 def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
-    """Evaluate a computation on scalars of a library; return scalars of the same library."""
+    """Evaluate a computation: for each operation, call a function of the arguments' library."""
     program = computation.program
     program.check_number(arrays)
     library = next(filter(None, (package_of(array, LIBRARIES) for array in arrays)))

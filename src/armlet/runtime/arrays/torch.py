@@ -21,14 +21,14 @@ from armlet.runtime.arrays import (
 from armlet.runtime.kernel import Kernel
 
 transforms_are_active = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
-"""PyTorch's test whether a transform of torch.func, such as vmap or jvp, is active."""
+"""PyTorch's function that tells whether a transform of torch.func, such as vmap, is active."""
 RECORDING = (torch._C._TorchDispatchModeKey.PROXY, torch._C._TorchDispatchModeKey.FAKE)
 """The dispatch modes in which PyTorch records operations."""
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 
 def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
-    """Evaluate a computation on tensors; return tensors that carry derivatives.
+    """Evaluate a computation on tensors; return tensors that autograd can differentiate.
 
     A kernel converts tensors to its dtype; for other computations, the tensors decide the dtype.
     """
