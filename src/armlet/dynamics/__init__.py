@@ -61,7 +61,7 @@ FORMULATIONS: dict[str, dict[str, Formulation]] = {
     quantity: {x.name: x for x in map(entry_of, FUNCTIONS) if x.quantity == quantity}
     for quantity in QUANTITIES
 }
-"""Quantity -> name -> formulation. The search takes the first of formulations with equal counts."""
+"""Formulations by quantity and name. Of equally cheap ones, searches for programs use the first."""
 
 
 def formulation(
@@ -93,14 +93,14 @@ def formulation(
         without rotor inertia, and rotor inertia is added to the result.
     **declared
         Further fields of `armlet.Formulation`: `joints`, `walks_twists`, `topology`, `minimal`,
-        `traced`, `starting_from`, `contends` and `coupled`. Most quantities of coupled joints are
-        projected from those of free joints; with `coupled=True`, the function itself gets the robot
-        with coupled joints.
+        `traced`, `starting_from`, `contends` and `coupled`. By default, most quantities of a robot
+        with coupled joints are computed from those of the same robot with free joints. With
+        `coupled=True`, the function itself gets the robot with coupled joints.
 
     Returns
     -------
     callable
-        A decorator; the decorated function computes the whole quantity, rotors included.
+        A decorator; the decorated function computes the whole quantity, with rotor inertia.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Bias and gravity torques by Newton-Euler recursion, and by Lin with Christoffel symbols."""
+"""Bias and gravity torques by Newton-Euler recursion; bias torques by Lin's Christoffel symbols."""
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def gravity_torque(robot: RobotModel, q: Vector) -> list[Scalar]:
 
 
 def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vector]:
-    """Return H and b: the published count of b leaves out the operations shared with H."""
+    """Return H and b; the published count for b leaves out the operations that H needs too."""
     return inertia_matrix(robot, q), np.array(lin(robot, q, qd), dtype=object)
 
 
@@ -50,13 +50,13 @@ def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vect
 def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     """Bias torques b(q, q̇), by composite bodies about one common reference point.
 
-    With d from `couplings`, the angular half w of a joint's unit twist and, in the frame of body j,
-    gravity g, the force e for a unit acceleration of joint j and ζⱼ = ωₚ + ωⱼ (54)-(58), (67):
+    `couplings` computes d; w is the angular half of a joint's unit twist. In frame j, g is gravity,
+    e the force for a unit acceleration of joint j, and ζⱼ = ωₚ + ωⱼ (54)-(58), (67):
 
         ζⱼ  = ʲRₚ (ζₚ + wₚ q̇ₚ) + wⱼ q̇ⱼ
         bⱼ  = -eⱼ · g - Σ dₘⱼ · ζₘ q̇ₘ + Σ dⱼₖ · ζₖ q̇ₖ,  m before j, k beyond j
 
-    For a joint m on the base, ζₘ q̇ₘ is wₘ q̇ₘ², which need not be rotated to frame j.
+    For a joint m on the base, ζₘ q̇ₘ is wₘ q̇ₘ²; `twist` gives wₘ in frame j.
     """
     reference = base_reference(robot, q)
     d = couplings(robot, reference)
@@ -87,13 +87,14 @@ def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
 def coefficients(robot: RobotModel, q: Vector) -> Matrix:
     """Christoffel symbols of the first kind Dₘₖⱼ: bₘ = Σ Dₘₖⱼ q̇ₖ q̇ⱼ + (gravity torque).
 
-    With d from `couplings`, w of joint k in the frame of d, and k before j or k = j (45), (47):
+    `couplings` computes d; wₖ is the angular half of the unit twist of joint k, in the frame of d.
+    For k before j or k = j (45), (47):
 
         Dₘₖⱼ =  wₖ · dₘⱼ,  m before j
         Dₘₖⱼ = -wₖ · dⱼₘ,  j before m
         Dₘⱼₖ =  Dₘₖⱼ (32),   Dⱼₖⱼ = 0 (33),   Dⱼₖₘ = -Dₘₖⱼ (34)
 
-    All other symbols are zero: the three joints are not on one path to the base.
+    All other symbols are zero, because their joints are not on one path to the base.
     """
     n = robot.n
     reference = base_reference(robot, q)
@@ -109,9 +110,9 @@ def coefficients(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def couplings(robot: RobotModel, reference: BaseReference) -> list[dict[int, Vector]]:
-    """Return the vectors dₘⱼ of (64) in the frame of body j, at [j][m], for all joints m before j.
+    """Return, at [j][m], the vector dₘⱼ of (64) in the frame of body j, for each joint m before j.
 
-    With J̄, p̂ and e of `BaseReference` and the twist (w, v) about the reference point, which is
+    J̄, p̂ and e are those of `BaseReference`. The unit twist (w, v) about the reference point is
     (z, -ŝ) for a revolute joint and (0, z) for a prismatic joint (64), (66):
 
         Bⱼ  = -J̄ w̃ⱼ - ṽⱼ p̂~

@@ -71,8 +71,8 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
         Cⱼᵢ = pⱼᵀ Bᵢⱼᵀ (M̃ᵢ Ωᵢ + Kᵢ + M̄ᵢ) pᵢ
         Cᵢⱼ = pᵢᵀ (M̃ᵢ (Bᵢⱼ Ωⱼ + Ḃᵢⱼ) + Kᵢ + M̄ᵢ) pⱼ
 
-    Kᵢ replaces Bᵀ H̃ of the next body, which has a wrong index in (29). C is not the matrix of
-    Christoffel symbols, but dH/dt - 2 C is skew-symmetric too.
+    In (29), the term Bᵀ H̃ of the next body has a wrong index; Kᵢ replaces it. This C differs from
+    the matrix of Christoffel symbols, but dH/dt - 2 C is skew-symmetric too.
     """
     n = robot.n
     at, w, v, p, M, M_bar = moving_bodies(robot, q, qd)
@@ -104,7 +104,7 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
 def moving_bodies(
     robot: RobotModel, q: Vector, qd: Vector
 ) -> tuple[list[Vector], list[Vector], list[Vector], list[Vector], list[Matrix], list[Matrix]]:
-    """Return centres of mass and their velocities v, ω, and p, M and Ṁ of `saha`, in base axes."""
+    """Return centres of mass, ω, the centres' velocities v, and p, M, Ṁ of `saha`, in base axes."""
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)
     n = robot.n

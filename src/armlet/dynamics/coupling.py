@@ -2,7 +2,6 @@
 
 The coordinates q, with constant Γ and q₀, give the joint positions Γ q + q₀, velocities Γ q̇ and
 accelerations Γ q̈. Joint torques τ do the same work as the coordinate torques Γᵀ τ.
-
 """
 
 from collections.abc import Callable, Sequence
@@ -68,12 +67,12 @@ RULES: dict[Projection, tuple[str, ...]] = {
     ),
 }
 PROJECTIONS = {quantity: rule for rule, quantities in RULES.items() for quantity in quantities}
-"""Quantity -> projection from free to coupled joints. Quantities not listed invert a matrix of the
-coordinates: their formulations call listed quantities or hold for free joints only."""
+"""Quantity -> projection from free to coupled joints. The other quantities invert a matrix of the
+coordinates: their formulations call quantities listed here, or hold for free joints only."""
 
 
 def project(arguments: Sequence[str], projection: Projection) -> Callable[[Function], Function]:
-    """Decorate a function for free joints to hold for coupled joints too, by `projection`.
+    """Return a decorator that extends a function for free joints to coupled ones, by `projection`.
 
     `arguments` names the state arguments after the robot; later arguments are passed unchanged.
     """
@@ -99,5 +98,5 @@ def joint_state(robot: RobotModel, argument: str, values: Any) -> Vector:
 
 
 def with_coupling(quantity: str) -> Callable[[Function], Function]:
-    """Decorate a function that computes `quantity` to hold for coupled joints too."""
+    """Return a decorator that extends a function for `quantity` to coupled joints."""
     return project(QUANTITIES[quantity].arguments, PROJECTIONS[quantity])

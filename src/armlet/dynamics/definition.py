@@ -1,8 +1,7 @@
-"""Reference computation of every quantity, by definition: slow, obvious, never optimised.
+"""Reference computations of quantities, by definition: slow, obvious, never optimised.
 
-Coupled joints are handled by projecting from free joints. Vectors are in the axes of the canonical
-base and positions from its origin; body poses are products of 4x4 matrices.
-
+Quantities of coupled joints are computed from those of free joints. Vectors are in the axes of the
+canonical base, positions are relative to its origin. Body poses are products of 4x4 matrices.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +30,7 @@ def screw_matrix(axis: int, angle: Scalar, slide: Scalar) -> Matrix:
 
 
 def body_poses(robot: RobotModel, q: State) -> list[Matrix]:
-    """Return the 4x4 pose of each body in the base; the last entry, the base, is the identity."""
+    """Return the 4x4 pose of each body in the base; the last is the base's own, the identity."""
     T = [screw_matrix(0, 0, 0)] * (robot.n + 1)
     for i, p in enumerate(robot.parent):
         row = robot.dh[i]
@@ -50,7 +49,7 @@ def body_poses(robot: RobotModel, q: State) -> list[Matrix]:
 def motion(
     robot: RobotModel, q: State, qd: State, qdd: State, base_acceleration: State
 ) -> tuple[list[Matrix], list[Vector], list[Vector], list[Vector], list[Vector]]:
-    """Return lists by body, the base last: pose, ω and ω̇ of the body, v and v̇ of its origin."""
+    """Return five lists: pose, ω, ω̇, v and v̇ (of the origin) of each body; the base's are last."""
     T = body_poses(robot, q)
     zero = np.array([0, 0, 0], dtype=object)
     w, wd, v, vd = ([zero] * (robot.n + 1) for _ in range(4))
@@ -70,14 +69,14 @@ def motion(
 
 
 def bodies(robot: RobotModel, T: list[Matrix]) -> Iterator[tuple[int, Scalar, Vector, Matrix]]:
-    """Yield index, mass, first moment and inertia of each body, about its origin in base axes."""
+    """Yield index, mass, first moment and inertia of each body, about its origin, in base axes."""
     for i in range(robot.n):
         R = T[i][:3, :3]
         yield i, robot.m[i], R @ robot.c[i], R @ robot.J[i] @ R.T
 
 
 def unit_motion(robot: RobotModel, T: list[Matrix], i: int, point: Vector) -> tuple[Vector, Vector]:
-    """Return (ω, v) of a body at `point` for unit speed of joint i, which carries the body."""
+    """Return (ω, v) at `point` of any body that joint i carries, for unit speed of the joint."""
     z = T[i][:3, 2]
     if robot.joints[i].kind == "prismatic":
         return 0 * z, z
@@ -176,7 +175,7 @@ def passive_torque(robot: RobotModel, q: State, qd: State) -> Vector:
 
 
 def base_in_file(robot: RobotModel) -> Matrix:
-    """4x4 pose of the canonical base in the base of the robot file."""
+    """4x4 pose of the canonical base in the frame of the file's base link."""
     return homogeneous(*robot.frames[robot.base_link].pose.inverse())
 
 
@@ -246,7 +245,7 @@ def centre_of_mass(robot: RobotModel, q: State) -> Vector:
 
 
 def centre_of_mass_jacobian(robot: RobotModel, q: State) -> Matrix:
-    """Jacobian of the centre of mass: column i is momentum / mass at unit speed of joint i."""
+    """Jacobian of the centre of mass: its velocity at unit speed of joint i is column i."""
     units = np.eye(robot.n, dtype=int)
     columns = [momentum(robot, q, unit)[3:] / sum(robot.m) for unit in units]
     return np.array(columns, dtype=object).T
@@ -254,7 +253,7 @@ def centre_of_mass_jacobian(robot: RobotModel, q: State) -> Matrix:
 
 @with_coupling("momentum")
 def momentum(robot: RobotModel, q: State, qd: State) -> Vector:
-    """Angular and linear momentum of all bodies, about the file's base and in its axes."""
+    """Angular and linear momentum of all bodies, in the frame of the file's base."""
     T, w, _, v, _ = motion(robot, q, qd, [0] * robot.n, [0, 0, 0])
     origin, R_file = robot.frames[robot.base_link].pose.r, base_in_file(robot)[:3, :3]
     angular, linear = np.zeros((2, 3), dtype=object)

@@ -15,10 +15,10 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 @by_definition("energy", "velocities")
 def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
-    """Kinetic energy T and potential energy U; a mass at the base's origin has U = 0.
+    """Kinetic energy T and potential energy U; a mass at the origin of the file's base has U = 0.
 
         T = ½ Σ vᵢ · (mᵢ vᵢ + 2 ωᵢ × cᵢ) + ωᵢ · Jᵢ ωᵢ + (rotor inertia) q̇ᵢ²
-        U = - g · Σ (first moment of each body in the base's frame)
+        U = - g · Σ (first moment of each body about the origin of the file's base)
 
     where `velocities` computes ω of each body and v of its origin.
     """
@@ -40,7 +40,8 @@ def velocities(
 ) -> tuple[list[Vector], list[Vector]]:
     """Return ω of each body and v of its origin, in body axes; the last entries, the base's, are 0.
 
-    With the joint's unit twist (w, v), its translation h, and the mount's origin r in the parent:
+    The origin of body i is at r + h z from its parent's: r is fixed in the parent, z is the joint's
+    axis, and a prismatic joint changes h. With the joint's unit twist (w, v):
 
         ωᵢ = ωₚ + w q̇ᵢ
         vᵢ = vₚ + ωₚ × r + ωᵢ × h z + v q̇ᵢ
@@ -61,9 +62,10 @@ def composite_moments(
 ) -> tuple[list[Scalar], list[Vector]]:
     """Return mass m̂ and first moment ĉ of each body together with all bodies it carries.
 
-        m̂ₚ += m̂ᵢ,   ĉₚ += ᵖRᵢ ĉᵢ + m̂ᵢ r
+    First moments are about the body's origin, in body axes. The last entries are those of the whole
+    robot, in the base. With the origin of body i at r in its parent p:
 
-    in body axes, about the body's origin. The last entries, the base's, are for the whole robot.
+        m̂ₚ += m̂ᵢ,   ĉₚ += ᵖRᵢ ĉᵢ + m̂ᵢ r
     """
     m_hat, c_hat = with_base(m), with_base(c)
     for i, p in robot.tips_to_base():
@@ -94,22 +96,23 @@ def energy_regressor(
 ) -> Matrix:
     """Energy regressor Y(q, q̇) with (T, U) = Y φ: column k has the energies for a unit φₖ.
 
-    A body of mass m, first moment c and inertia J on frame i, with the frame's origin at o and the
-    origin of the file's base at o₀, has
+    A body of mass m, first moment c and inertia J is fixed in frame i. The frame's origin is at o,
+    and the origin of the file's base at o₀. The energies of the body are
 
         T = ½ m v · v + c · (v × ω) + ½ ω · J ω,   U = -m g · (o - o₀) - c · g
 
-    where c · g uses g in frame i. A unit rotor inertia has T = ½ q̇ᵢ². With the standard parameters,
-    `robot.phi` flattened, Y φ is `energy`.
+    with all vectors in the axes of frame i. A unit rotor inertia has T = ½ q̇ᵢ². The standard
+    parameters are the entries of `robot.phi`, body by body, followed by rotor inertias if `rotors`
+    is true. For them, Y φ is the `energy` of the bodies and of these rotors.
 
-    Minimal parameters φ' = Λ φ also determine T, and U up to a constant: φ and Λ⁻ φ' give the same
-    torques in all states, and therefore the same H = ∂τ/∂q̈, the same T = ½ q̇ᵀ H q̇ and the same
-    gravity torques ∂U/∂q. This holds for every minimal set.
+    Any minimal set φ' = Λ φ determines T, and U up to a constant: with a right inverse Λ⁻ of Λ, φ
+    and Λ⁻ φ' give the same torques in all states, and therefore the same H = ∂τ/∂q̈, the same
+    T = ½ q̇ᵀ H q̇ and the same gravity torques ∂U/∂q.
 
-    The constant is the potential of the mass lumped on the base. A mass on the axis of a revolute
-    joint has the same height on the parent as on the body. Lumping over a prismatic joint changes
-    a first moment by m̂ q along the axis; the column of m̂ restores this change. If δ = 0
-    (`closed_form`), gravity is along z, so the omitted kx and ky have a constant potential.
+    The constant is the potential energy of the mass lumped on the base. A mass on the axis of a
+    revolute joint keeps its height when it is lumped on the parent. A mass m̂ on a prismatic joint
+    is lumped as if q were zero; the column of m̂ adds the energy that depends on q. A set omits kx
+    and ky at a revolute joint only if gravity is zero or along z, so that their energy is constant.
     """
     return energies_of(robot, q, qd, full_sets(robot, parameters, PARAMETERS, rotors), rotors)
 
@@ -138,7 +141,10 @@ def energies_of(
 
 
 def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], list[Scalar]]:
-    """Return g in each frame, and g · (o - o₀) from the base's origin o₀ to the frame origin o."""
+    """Return g in the axes of each body's frame, and g · (o - o₀) for each frame's origin o.
+
+    o₀ is the origin of the file's base. The last entry of each list is that of the canonical base.
+    """
     origin = robot.frames[robot.base_link].pose.r
     g: list[Vector] = [ZERO] * robot.n + [robot.g]
     height: list[Scalar] = [0] * robot.n + [-robot.g @ origin]
@@ -150,7 +156,7 @@ def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], lis
 
 @by_definition("centre_of_mass", "composites")
 def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
-    """Centre of mass of all bodies, in the file's base."""
+    """Centre of mass of all bodies, in the frame of the file's base."""
     _, c_hat = composite_moments(robot, robot.displacements(q), *mass_fractions(robot))
     base = robot.frames[robot.base_link].pose
     return base.R.T @ (c_hat[BASE] - base.r)
@@ -160,8 +166,8 @@ def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
 def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
     """Jacobian of the centre of mass, in the axes of the file's base.
 
-    A joint with twist (w, v) has the column R (w × ĉ + m̂ v), with the axes R of its body in the
-    base, and mass m̂ and first moment ĉ of the composite body, divided by the total mass.
+    A joint with unit twist (w, v) has the column R (w × ĉ + m̂ v). R has the axes of its body in the
+    base; m̂ and ĉ of the composite body are divided by the total mass.
     """
     X = robot.displacements(q)
     m_hat, c_hat = composite_moments(robot, X, *mass_fractions(robot))

@@ -19,7 +19,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Formulation:
-    """A method to compute a quantity, with its source and the robots it holds for."""
+    """A function that computes a quantity, its source, and the robots for which it holds."""
 
     quantity: str
     name: str
@@ -31,26 +31,26 @@ class Formulation:
     joints: str = "RP"
     """Letters of the supported joint types: R (revolute) and P (prismatic)."""
     walks_twists: bool = False
-    """Whether the function iterates over the twists of each joint: it then holds for all joint
-    types whose twists are about and along z."""
+    """Whether the function iterates over all unit twists of each joint. It then holds for every
+    joint type whose twists rotate about z, translate along z, or both."""
     topology: str = "tree"
     """Whether trees are supported ("tree") or serial arms only ("serial")."""
     minimal: bool = True
-    """Whether lumped inertias are supported: no division by masses, which may be zero."""
+    """Whether lumped bodies are supported: their masses may be zero, so no mass is a divisor."""
     traced: bool = False
-    """Whether the function needs traced scalars, because it differentiates their operations."""
+    """Whether the function needs scalars that record their operations, which it differentiates."""
     starting_from: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """Intermediate result -> function that takes or also returns this result, whose operations
-    some published counts leave out. The functions hold for robots without rotor inertia."""
+    """For each intermediate result whose operations some published counts leave out, a function
+    that takes this result or also returns it, for robots without rotor inertia."""
     contends: bool = False
-    """Whether the search for the cheapest program considers the formulation: it has the lowest
+    """Whether the search for the cheapest program tries the formulation: one that has the lowest
     count on some arm (see `benchmarks/search.py`) and holds for all values of the constants."""
     coupled: bool = False
     """Whether coupled joints are supported, by the function itself or by projection."""
 
     @property
     def is_built_in(self) -> bool:
-        """Whether armlet ships the formulation; the search considers only shipped formulations."""
+        """Whether armlet ships the formulation; the search for cheapest programs tries no other."""
         return self.function.__module__.partition(".")[0] == "armlet"
 
     def check(self, robot: RobotModel) -> None:
@@ -94,10 +94,10 @@ def describe(
     own_rotors: bool = False,
     **declared: Unpack[Declared],
 ) -> Callable[[Function], Function]:
-    """Decorate a function and attach a `Formulation` to it, which `entry_of` returns.
+    """Return a decorator that attaches a `Formulation` to a function; `entry_of` returns it.
 
-    The arguments are those of `armlet.formulation`. The decorated function computes the whole
-    quantity, rotors and coupled joints included.
+    The arguments are those of `armlet.formulation`. The decorated function includes rotor inertia
+    and, if the quantity is one of `PROJECTIONS`, holds for coupled joints.
     """
     one_of(quantity, "quantity", QUANTITIES)
 
@@ -123,14 +123,14 @@ def entry_of(function: Callable[..., Any]) -> Formulation:
 def by_definition(
     quantity: str, name: str, *, contends: bool = False
 ) -> Callable[[Function], Function]:
-    """Decorate a formulation by the definition of its quantity, for all joint types."""
+    """Return `describe` with the source "by definition", for functions that hold for all joints."""
     return describe(
         quantity, source="by definition", name=name, walks_twists=True, contends=contends
     )
 
 
 def with_rotors(quantity: str, function: Function) -> Function:
-    """Extend a function to add rotor inertia to its result, if the quantity depends on it.
+    """Return a function that also adds rotor inertia to the result, if `quantity` is in `ROTORS`.
 
     `function` itself gets a robot without rotor inertia, so that rotor inertia is added only once.
     """
@@ -154,4 +154,4 @@ ROTORS: dict[str, Callable[..., Any]] = {
     "inertia_matrix": lambda rotors, H, *_: H + np.diag(rotors),
     "linearization": lambda rotors, H_V_P, *_: (H_V_P[0] + np.diag(rotors), *H_V_P[1:]),
 }
-"""Quantity -> function that adds rotor inertia; other quantities call these or need no rotors."""
+"""Quantity -> function that adds rotor inertia; other quantities include it or do not need it."""

@@ -16,8 +16,8 @@ from armlet.scalar import Matrix, Vector
 def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
     """The pose of a frame in the file's base: a homogeneous matrix, four by four.
 
-    The x and y axes and the origin of the frame are transformed inwards, body by body; z is the
-    cross product x × y.
+    The x and y axes and the origin of the frame are transformed towards the base, body by body; z
+    is the cross product x × y.
     """
     body, (R, r) = robot.frame(frame)
     X = robot.displacements(q)
@@ -31,10 +31,10 @@ def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -
 
 @by_definition("forward_kinematics", "rows", contends=True)
 def forward_kinematics_by_rows(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
-    """The pose of a frame in the file's base; the rows of its rotation are computed outwards.
+    """The pose of a frame in the file's base, with the rotation's rows computed from base to tip.
 
     It takes more operations than `two_axes`, but shares most of them with `jacobian`: in a program
-    with both, the pose is nearly free.
+    with both, few operations are left for the pose.
     """
     body, (R_frame, r) = robot.frame(frame)
     X = robot.displacements(q)
@@ -53,7 +53,7 @@ def jacobian(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
     """The geometric Jacobian Jq of a frame: (ω, v) = Jq q̇ in the axes of the file's base.
 
     With R the axes of the joint's body in the base and s the frame's origin in the body's frame,
-    the column of a joint with twist (w, v) is (R w, R (w × s + v)).
+    the column of a joint with unit twist (w, v) is (R w, R (w × s + v)).
     """
     body, (_, r) = robot.frame(frame)
     X = robot.displacements(q)
@@ -76,8 +76,8 @@ def frame_motion(
 ) -> tuple[Vector, Vector, Vector, Vector]:
     """ω, v, ω̇ and a of a frame relative to the file's base, in the axes of that base.
 
-    The recursion runs inwards. Relative to body i, the frame is at s and moves with ω, v, ω̇ and a.
-    The joint moves the body relative to the parent with the velocity (w, v) q̇ = (ω_J, v_J) and the
+    The recursion runs towards the base. Relative to body i, the frame is at s and moves with ω, v,
+    ω̇ and a. The joint moves the body relative to the parent with velocity (w, v) q̇ = (ω_J, v_J) and
     acceleration (w, v) q̈ = (α_J, a_J). Relative to the parent, still in the axes of body i, the
     frame moves with a, ω̇, v and ω equal to
 
@@ -103,7 +103,7 @@ def frame_motion(
 
 @by_definition("frame_velocity", "inward")
 def frame_velocity(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None) -> Vector:
-    """(ω, v) of a frame, by `frame_motion`."""
+    """The velocity (ω, v) of a frame, by `frame_motion`."""
     w, v, _, _ = frame_motion(robot, q, qd, [0] * robot.nv, frame)
     return np.concatenate([w, v])
 
@@ -112,7 +112,7 @@ def frame_velocity(robot: RobotModel, q: Vector, qd: Vector, frame: str | None =
 def frame_acceleration(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None = None
 ) -> Vector:
-    """(ω̇, a) of a frame, by `frame_motion`."""
+    """The acceleration (ω̇, a) of a frame, by `frame_motion`."""
     _, _, wd, a = frame_motion(robot, q, qd, qdd, frame)
     return np.concatenate([wd, a])
 
@@ -135,8 +135,8 @@ def jacobian_rate(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = 
 def poses(robot: RobotModel, q: Vector, frames: Sequence[str] | None = None) -> Matrix:
     """The pose of each frame in `frames`, by default of every frame, in the file's base.
 
-    The axes R, by rows, and the origin o of each body are computed outwards, oᵢ = oₚ + Rₚ r with
-    the origin r of body i in the frame of its parent.
+    The axes R of each body, row by row, and its origin o are computed from the base to the tips:
+    oᵢ = oₚ + Rₚ r, where the origin of body i is at r in the frame of its parent p.
     """
     X = robot.displacements(q)
     base = robot.frames[robot.base_link].pose
@@ -156,10 +156,11 @@ def poses(robot: RobotModel, q: Vector, frames: Sequence[str] | None = None) -> 
 def jacobian_rates(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None = None
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """The geometric Jacobian Jq of a frame with its first and second derivatives by time.
+    """The geometric Jacobian Jq of a frame and its first and second time derivatives.
 
-    The recursion runs inwards. Relative to the origin of body i, the frame is at s and the origin
-    of the next body at r. Their rates are relative to fixed axes. All are in the axes of body i:
+    The recursion runs towards the base. Relative to body i, the frame is at s, and the origin of
+    the next body outwards is at r. Rates are relative to fixed axes. With v, q̇ and q̈ of the next
+    body's joint, all in the axes of body i:
 
         s = r + s of the next,   ṙ = ω × r + v q̇,   r̈ = Ω r + 2 ω × v q̇ + v q̈
 
@@ -169,7 +170,7 @@ def jacobian_rates(
         Jq'  = (ẇ, ẇ × s + w × ṡ + v̇)
         Jq'' = (ẅ, ẅ × s + 2 ẇ × ṡ + w × s̈ + v̈)
 
-    in the axes of the file's base, as in `jacobian`.
+    rotated to the axes of the file's base, as in `jacobian`.
     """
     body, (_, s) = robot.frame(frame)
     X = robot.displacements(q)

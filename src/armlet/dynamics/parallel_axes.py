@@ -1,14 +1,13 @@
-"""Displacements of bodies on parallel axes, whose angles add up.
+"""Displacements of bodies from their parents, with fewer operations on parallel joint axes.
 
-Axes of opposite directions are parallel too: there is a half turn about x between their bodies. A
-run of parallel axes starts on the parent of its first body. Relative to this parent, each body of
-the run rotates by the sum of the joint angles, about one direction. The torques of the run depend
-only on components along the axes. The other components of a moment or an inertia skip the joints in
-between: they are transformed directly to the parent. Likewise, the components of an angular
-velocity across the axes are transformed directly from the parent. This saves operations only for
-runs that start on the base or on a child of the base.
-
-On an arm without such runs, `ParallelAxes` transforms by the displacements alone.
+A run is a chain of bodies with parallel joint axes. Axes of opposite directions are parallel too:
+there is a half turn about x between their bodies. The run starts on the parent of its first body.
+Relative to this parent, each body of the run rotates about one direction, by the sum of the joint
+angles. The torques of the run depend only on components along the axes. The other components of a
+moment or an inertia skip the joints in between: they are transformed directly to the parent on
+which the run starts. Likewise, the components of an angular velocity perpendicular to the axes are
+transformed directly from that parent. This saves operations only if the run starts on the base or
+on a child of the base; other parallel axes are treated like axes that are not parallel.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,48 +28,48 @@ class CarriedWrench:
     t: Vector
     ahead: Vector = field(default_factory=lambda: ZERO)
     """The part of the moment that skips the run and is added to the parent of the run's first body,
-    in the axes that the carrying body has when all joints of the run are at zero."""
+    in the axes that the carrying body has when all angles q + θ of the run are zero."""
 
     def __add__(self, other: "CarriedWrench") -> "CarriedWrench":
         return CarriedWrench(self.f + other.f, self.t + other.t, self.ahead + other.ahead)
 
     def along(self, twists: Iterable[Twist]) -> list[Scalar]:
-        """The torques w · t + v · f of a joint with the unit twists `twists` under this wrench."""
+        """The torque w · t + v · f of this wrench on a joint, for each of its unit twists."""
         return [w @ self.t + v @ self.f for w, v in twists]
 
 
 @dataclass(frozen=True)
 class CarriedBody:
-    """Mass, first moment and inertia of a rigid body, about the origin of a frame, in its axes."""
+    """Mass, first moment and inertia of a rigid body, about a frame's origin and in its axes."""
 
     m: Scalar
     c: Vector
     J: Matrix
     ahead: Matrix = field(default_factory=lambda: NOTHING)
-    """The part of the inertia that is added where the run starts, as in `CarriedWrench`."""
+    """The part of the inertia that skips the run, like the moment `CarriedWrench.ahead`."""
 
     def __add__(self, other: "CarriedBody") -> "CarriedBody":
         m, c, J = self.m + other.m, self.c + other.c, self.J + other.J
         return CarriedBody(m, c, J, self.ahead + other.ahead)
 
     def wrench(self, w: Vector, v: Vector) -> CarriedWrench:
-        """The wrench for a unit acceleration along the twist (w, v), from rest."""
+        """The wrench that the body needs for a unit acceleration along (w, v), from rest."""
         f, t = self.m * v + cross(w, self.c), self.J @ w + cross(self.c, v)
         return CarriedWrench(f, t, self.ahead @ w)
 
 
 @dataclass(frozen=True)
 class ParallelAxes:
-    """The displacement of each body from its parent, and its rotation within its run."""
+    """The displacement of each body from its parent, and its rotation in a run of parallel axes."""
 
     robot: RobotModel
     X: list[Displacement]
     start: list[int]
-    """The first body of the run that each body belongs to."""
+    """For each body, the first body of its run."""
     turn: list[Screw]
-    """The rotation of each body from its axes with all joints of its run at zero."""
+    """For each body, the rotation by the sum of the angles q + θ in its run, up to its own."""
     is_opposite: list[bool]
-    """Whether the axis of each body is opposite to that of the first body of its run."""
+    """For each body, whether its joint axis is opposite to that of the first body of its run."""
 
     def __getitem__(self, i: int) -> Displacement:
         """The displacement of body i from its parent."""
@@ -86,7 +85,7 @@ class ParallelAxes:
         return CarriedWrench(*self.robot._mounts[i].wrench(f, t + ahead))
 
     def body(self, i: int, carried: CarriedBody) -> CarriedBody:
-        """The body `carried` by body i, transformed to the frame of its parent."""
+        """The inertial parameters `carried` by body i, transformed to the frame of its parent."""
         m, c, J, ahead = carried.m, carried.c, carried.J, carried.ahead
         if self.start[i] != i:  # it continues a run
             J_along = symmetric(0, 0, 0, 0, 0, J[2, 2])
@@ -96,13 +95,13 @@ class ParallelAxes:
         return CarriedBody(*self.robot._mounts[i].body(m, c, J + ahead))
 
     def _joint(self, i: int) -> Displacement:
-        """The part of the displacement of body i after its mount."""
+        """The part of the displacement of body i that depends on q: all but the constant mount."""
         return Displacement(self.X[i][len(self.robot._mounts[i]) :])
 
     def vector(self, i: int, v: Sequence[Vector]) -> Vector:
-        """The parent's entry of `v` in the axes of body i; `v` has one per body, the base last.
+        """The parent's entry of `v` in the axes of body i; `v` has one per body, the base's last.
 
-        Within a run, only components along the axes may differ, as for angular velocities.
+        Along a run, the entries may differ only along the joint axes, as angular velocities do.
         """
         parent = self.robot._mounts[i].inverse().vector(v[self.robot.parent[i]])
         return self.turn[i].inverse().vector(across(self.at_zero(i, v))) + along(parent)
@@ -114,7 +113,7 @@ class ParallelAxes:
         return vector(x, -y, -z) if self.is_opposite[i] else vector(x, y, z)
 
     def rates(self, qd: Vector) -> list[Scalar]:
-        """The angular speed of each body relative to the body that its run starts on."""
+        """The angular speed of each body about z, relative to the body on which its run starts."""
         rate: list[Scalar] = []
         for i, p in self.robot.base_to_tips():
             twists, speeds = self.robot.twists[i], qd[self.robot.v_of[i]]
@@ -126,7 +125,7 @@ class ParallelAxes:
 
 
 def parallel_axes(robot: RobotModel, q: Vector) -> ParallelAxes:
-    """The displacements and runs of a robot; a body outside of runs is a run of its own."""
+    """The displacements and runs of a robot; a body that continues no run starts its own."""
     start: list[int] = []
     turn: list[Screw] = []
     is_opposite: list[bool] = []
@@ -147,9 +146,10 @@ def parallel_axes(robot: RobotModel, q: Vector) -> ParallelAxes:
 
 
 def _angle(robot: RobotModel, i: int, q: Vector) -> tuple[Scalar, Scalar]:
-    """The angle of joint i in two terms, the second a constant such as a number of quarter turns.
+    """The angle q + θ of joint i as two terms, of which the second is constant.
 
-    The terms are separate so that the sine of the first is shared with joint i itself.
+    They are separate so that the first has the same sine as the displacement of body i: it includes
+    θ only if θ is not a multiple of a quarter turn.
     """
     theta = robot.dh[i].theta
     if not robot.joints[i].type.rotates:
@@ -159,14 +159,14 @@ def _angle(robot: RobotModel, i: int, q: Vector) -> tuple[Scalar, Scalar]:
 
 
 def _parallel(mount: Displacement) -> int:
-    """1 if a mount has no rotation, -1 if its rotation is a half turn about x, else 0."""
+    """1 if `mount` does not rotate, -1 if it rotates by a half turn about x, else 0."""
     turns = [screw for screw in mount if not (is_zero(screw.s) and screw.c == 1)]
     is_half = len(turns) == 1 and turns[0].k == 0 and is_zero(turns[0].s) and turns[0].c == -1
     return 1 if not turns else -1 if is_half else 0
 
 
 def across(v: Vector) -> Vector:
-    """The part of a vector across the z axis."""
+    """The part of a vector perpendicular to the z axis."""
     return vector(v[0], v[1], 0)
 
 

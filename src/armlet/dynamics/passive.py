@@ -26,11 +26,11 @@ def drive_friction(drive: Drive, v: Scalar, direction: Scalar, stribeck: Scalar 
 
 @by_definition("passive_torque", "joint_by_joint")
 def passive_torque(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
-    """Friction and springs, less the gravity torques that are compensated:
+    """Friction and spring torques, less the gravity torques of the compensated masses.
 
-        (friction torque of q̇)ᵢ + kᵢ (qᵢ - rᵢ) - (gravity torque of the compensated parts)ᵢ
+        (friction torque of q̇)ᵢ + kᵢ (qᵢ - rᵢ) - (gravity torque of the compensated masses)ᵢ
 
-    The inverse dynamics do not include these torques: add them. The compensated parts are always
+    The inverse dynamics do not include these torques: add them. The compensated masses are always
     lumped (see `lump`), even if the bodies are not.
     """
     friction = friction_torque(robot, qd)

@@ -17,7 +17,7 @@ class Quantity:
     options: tuple[str, ...] = ()
     """Further options, such as the wrench of the tool, a frame or the name of a formulation."""
     inverts: str = ""
-    """The quantity that it inverts, which may be singular."""
+    """The name of the matrix that it inverts, which may be singular; empty if it inverts none."""
     results: tuple[str, ...] = ()
     """The names of its results, if it has several."""
 
@@ -143,4 +143,4 @@ QUANTITIES = {
 }  # fmt: skip
 
 PASSIVE = ("friction_torque", "passive_torque")
-"""The quantities of passive forces, which no other quantity includes."""
+"""The quantities of passive forces; the other quantities do not include these forces."""

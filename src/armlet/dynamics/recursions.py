@@ -1,4 +1,4 @@
-"""The recursions that formulations share: how bodies move, and what joints and bodies carry."""
+"""Computations that formulations share: motions of bodies, joint torques, composite bodies."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -37,7 +37,7 @@ def joint_motion(robot: RobotModel, i: int, rate: Vector) -> Twist:
 def angular_rates(
     robot: RobotModel, X: list[Displacement], qd: Vector, qdd: Vector
 ) -> tuple[list[Vector], list[Vector]]:
-    """Angular velocity and acceleration of each body, in its own axes; zero for the base, last.
+    """Angular velocity and acceleration of each body, in its own axes; the last, the base's, are 0.
 
     With w the angular half of the joint's unit twist:
 
@@ -56,18 +56,18 @@ def angular_rates(
 
 
 def centripetal(w: Vector, r: Vector) -> Vector:
-    """ω × (ω × r)."""
+    """Centripetal acceleration ω × (ω × r)."""
     return cross(w, cross(w, r))
 
 
 def joint_acceleration(robot: RobotModel, i: int, w: Vector, qd: Vector, qdd: Vector) -> Vector:
-    """What joint i adds to the acceleration of its body's origin: 2 ωᵢ × v q̇ᵢ + v q̈ᵢ."""
+    """The term 2 ωᵢ × v q̇ᵢ + v q̈ᵢ that joint i adds to the acceleration of its body's origin."""
     twice = joint_motion(robot, i, [2 * x for x in qd])
     return cross(w, twice.v) + joint_motion(robot, i, qdd).v
 
 
 class AngularMotion(NamedTuple):
-    """The angular motion of a body, in its own axes, with the products of ω for its moments."""
+    """The angular motion of a body, in its own axes, and products of ω that its moments contain."""
 
     w: Vector
     """ω, the angular velocity."""
@@ -76,7 +76,7 @@ class AngularMotion(NamedTuple):
     Omega: Matrix
     """Ω = ω̇~ + ω̃ ω̃: the acceleration of a body-fixed r is Ω r."""
     D: Vector
-    """The differences of squares ωⱼ² - ωₖ², i, j, k cyclic."""
+    """Entry i is the difference of squares ωⱼ² - ωₖ², for i, j, k in cyclic order."""
 
     def moment(self, J: Matrix) -> Vector:
         """The moment J ω̇ + ω × J ω of a body with inertia J, from the entries of Ω (4.3.42)."""
@@ -87,7 +87,7 @@ def with_products(w: Vector, wd: Vector, around: Scalar | None = None) -> Angula
     """The angular motion of a body with angular velocity w and angular acceleration wd.
 
     The sum `around` = ωx² + ωy² is invariant under a rotation about z, so the parent may have
-    computed it already. Then ωy² is not needed, and all sums of squares take 2M 5A:
+    computed it already. Then ωy² is not needed; two multiplications and five additions suffice:
 
         ωz² + ωx²,  ωz² - ωx²
         ωy² - ωz² = around - (ωz² + ωx²)
@@ -115,13 +115,13 @@ def angular_motions(
 ) -> list[AngularMotion]:
     """The angular motion of each body; the base, last, is at rest.
 
-    With w the angular half of the joint's unit twist and r the rate at which body i rotates about z
-    relative to the body that its run of parallel axes starts on (q̇ᵢ if it is in no run):
+    w is the angular half of the joint's unit twist. `ParallelAxes.rates` gives r, the angular speed
+    of body i about z relative to the body on which its run of parallel axes starts:
 
         ωᵢ  = ωₚ + w q̇ᵢ
         ω̇ᵢ  = ω̇ₚ + ωᵢ × z r + w q̈ᵢ
 
-    where `ParallelAxes.vector` transforms ωₚ and ω̇ₚ.
+    `ParallelAxes.vector` transforms ωₚ and ω̇ₚ to the axes of body i.
     """
     motions = [with_products(ZERO, ZERO)] * (robot.nb + 1)
     w, wd = [ZERO] * (robot.nb + 1), [ZERO] * (robot.nb + 1)
@@ -140,7 +140,7 @@ def angular_motions(
 def accelerations(
     robot: RobotModel, X: ParallelAxes, motions: list[AngularMotion], qd: Vector, qdd: Vector
 ) -> list[Vector]:
-    """The acceleration a of each body's origin; gravity enters as -g of the base, the last entry.
+    """The acceleration a of each body's origin; the last, the base's, is -g to include gravity.
 
     The origin is at r + h z from the parent's: r is fixed in the parent, z is the joint's axis, and
     a prismatic joint changes h:
@@ -173,7 +173,7 @@ def joint_torques(
 
 
 def centres(robot: RobotModel) -> list[Vector]:
-    """The centre of mass of each body, in its frame; the origin if mass and moment are zero."""
+    """The centre of mass of each body, in its frame; the origin if m and c are zero."""
     return [
         ZERO if all(map(is_zero, (m, *c))) else c / m for m, c in zip(robot.m, robot.c, strict=True)
     ]
@@ -186,7 +186,7 @@ def central_inertias(robot: RobotModel) -> list[Matrix]:
 
 
 def composite_masses(robot: RobotModel) -> list[Scalar]:
-    """m̂, the mass of each body and of all it carries."""
+    """The mass m̂ of each body together with all bodies it carries."""
     m_hat = with_base(robot.m)
     for i, p in robot.tips_to_base():
         m_hat[p] = m_hat[p] + m_hat[i]
@@ -194,7 +194,7 @@ def composite_masses(robot: RobotModel) -> list[Scalar]:
 
 
 def composites(robot: RobotModel, q: Vector) -> list[Body]:
-    """m̂, ĉ and Ĵ of each body and of all it carries, about its origin and in its axes."""
+    """m̂, ĉ and Ĵ of each body together with all it carries, about its origin and in its axes."""
     X = robot.displacements(q)
     return gather(robot, lambda i, body: X[i].body(*body), robot.bodies)
 
@@ -202,9 +202,9 @@ def composites(robot: RobotModel, q: Vector) -> list[Body]:
 def columns(
     robot: RobotModel, X: Sequence[Displacement], twists: Sequence[Pair], wrenches: Sequence[Pair]
 ) -> Matrix:
-    """H from the wrench (f, t) of each body for a unit acceleration of its joint alone.
+    """Compute H from the wrench (f, t) of each body for a unit acceleration of its joint alone.
 
-    Each wrench is carried inwards; its entry at a joint of unit twist (w, v) is w · t + v · f.
+    In the frame of joint j, of unit twist (w, v), wrench i gives the entry Hⱼᵢ = w · t + v · f.
     """
     H = np.zeros((robot.nv, robot.nv), dtype=object)
     for i, (f, t) in enumerate(wrenches):
@@ -216,11 +216,11 @@ def columns(
 
 
 def momentum(body: Body, twist: Pair | Matrix) -> Pair:
-    """m v + w × c and J w + c × v: the wrench that accelerates a body from rest along (w, v)."""
+    """m v + w × c, J w + c × v: momentum at velocity (w, v), or wrench at acceleration (w, v)."""
     (m, c, J), (w, v) = body, twist
     return cross(w, c) + m * v, J @ w + cross(c, v)
 
 
 def unit_wrenches(twists: Sequence[Pair], bodies: Iterable[Body]) -> list[Pair]:
-    """The force and the moment of each body for a unit acceleration of its joint alone."""
+    """The force and the moment that each body needs for a unit acceleration of its joint alone."""
     return [*map(momentum, bodies, twists)]

@@ -26,13 +26,13 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero, sign
 
 PARAMETERS = ("minimal", "standard")
 DRIVE_OPTIONS = {"rotors": "rotor_inertia", "friction": "viscous"}
-"""The options for drives, and for each option a parameter that it adds to a set."""
+"""For each option about drives, one of the parameters that it adds to a set."""
 PARAMETERS_AT_REST = (*PARAMETERS, "gravity")
 Columns = tuple[tuple[float, ...], ...]
 Parameters = str | Columns
 """The name of a set of parameters, or the columns of a `MinimalParameters`."""
 STATES = 3
-"""For a rank at random states: the least number of states, and the rows per parameter."""
+"""For ranks at random states: the least number of states, and of regressor rows per parameter."""
 
 
 @describe(
@@ -55,19 +55,19 @@ def regressor(
     """Y(q, q̇, q̈) with τ = Y φ: column k has the joint torques for a unit parameter φₖ.
 
     The motion is that of `newton_euler`: ω, ω̇ and the acceleration a of each origin, which includes
-    gravity. A body of mass m, first moment c and inertia J on frame i needs, about its origin,
+    gravity. A body of mass m, first moment c and inertia J in frame i needs, about its origin,
 
         f = m a + Ω c,   t = J ω̇ + ω × J ω + c × a
 
-    to which each of the ten parameters contributes. Carried inwards, this wrench adds to the torque
-    of every joint of unit twist (w, v) on the path to the base
+    Each of the ten parameters contributes to this wrench. It is transformed towards the base and
+    adds to the torque of each joint of unit twist (w, v) on the path
 
         w · t + v · f
 
-    and nothing to other torques. The standard parameters are those of `robot.phi`, flattened. The
-    minimal parameters are those of `armlet.minimal_parameters`: φ' = Λ φ, and Y' = Y Λ⁻ for the
-    right inverse Λ⁻ whose columns are parameters of one or two bodies. The columns of `rotors` have
-    q̈ᵢ in row i, those of `friction` q̇ᵢ, sign(q̇ᵢ) and 1.
+    The standard parameters are the entries of `robot.phi`, body by body. The minimal parameters are
+    those of `armlet.minimal_parameters`: φ' = Λ φ. Their regressor is Y' = Y Λ⁻, with the right
+    inverse Λ⁻ of Λ in `MinimalParameters.back`. `rotors` adds columns with q̈ᵢ in row i. `friction`
+    adds columns with q̇ᵢ, sign(q̇ᵢ) and 1 in row i.
     """
     sets = full_sets(robot, parameters, PARAMETERS, rotors, friction)
     return torques_of(robot, q, qd, qdd, sets, rotors, friction)
@@ -82,7 +82,7 @@ def regressor(
     coupled=True,
 )
 def gravity_regressor(robot: RobotModel, q: Vector, parameters: Parameters = "minimal") -> Matrix:
-    """Y(q) with g = Y φ: the regressor of an arm at rest, for the same parameters.
+    """Y(q) with g = Y φ: the regressor of an arm at rest.
 
     Gravity torques depend on fewer parameters: the columns are independent only for those of
     `armlet.minimal_parameters(robot, of="gravity")` (Lin 1994, Theorem 4).
@@ -98,7 +98,7 @@ def full_sets(
     rotors: bool = False,
     friction: bool = False,
 ) -> list[list[Scalar]]:
-    """For each parameter of a set, standard parameters that make it one and the others zero."""
+    """For each parameter of a set, standard parameters for which it is one and the others zero."""
     if isinstance(parameters, tuple):
         return [list(column) for column in parameters]
     one_of(parameters, "parameters", names)
@@ -116,10 +116,10 @@ def minimal_set(
     kind: str = "lin",
     of: str = "torques",
 ) -> MinimalParameters[Model]:
-    """The minimal parameters of a robot: in closed form, reduced by rank if joints are coupled.
+    """Minimal parameters of a robot: in closed form, then reduced by rank if joints are coupled.
 
-    Torques of coupled joints are Γᵀ Y' φ' with the minimal parameters φ' of free joints. Dependent
-    columns of Γᵀ Y' are found at random states and removed: φ'' = Λ' φ' = Λ' Λ φ.
+    Torques of coupled joints are Γᵀ Y' φ', where φ' are the minimal parameters of free joints.
+    Dependent columns of Γᵀ Y' are found at random states and removed: φ'' = Λ' φ' = Λ' Λ φ.
     """
     check_options(kind, of, rotors, friction)
     key = ("minimal parameters", rotors, friction, kind, of)
@@ -179,7 +179,7 @@ def torques_of(
 def with_columns(
     robot: RobotModel, name: str, taken: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The options, with a `MinimalParameters` replaced by its columns and its drive options."""
+    """The options of quantity `name`, with `MinimalParameters` replaced by columns and options."""
     parameters = options.get("parameters")
     if not isinstance(parameters, MinimalParameters):
         return dict(options)
@@ -220,7 +220,7 @@ def wrenches(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[list
 
 
 def body_wrench(phi: Sequence[Scalar], shares: list[Pair]) -> Pair:
-    """The wrench of a body with the parameters phi."""
+    """The wrench of a body with parameters `phi`; `shares` are the wrenches for unit parameters."""
     f, t = ZERO, ZERO
     for x, (force, moment) in zip(phi, shares, strict=True):
         if not is_zero(x):
@@ -229,7 +229,7 @@ def body_wrench(phi: Sequence[Scalar], shares: list[Pair]) -> Pair:
 
 
 def column(robot: RobotModel, X: list[Displacement], wrench: Mapping[int, Pair]) -> list[Scalar]:
-    """The joint torques for wrenches on some bodies; joints that carry no wrench have zero."""
+    """The joint torques for wrenches on some bodies; joints that carry no wrench have torque 0."""
     tau: list[Scalar] = [0] * robot.n
     carried = dict(wrench)
     for i, p in robot.tips_to_base():

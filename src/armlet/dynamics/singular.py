@@ -9,17 +9,18 @@ from armlet.robot import RobotModel
 from armlet.scalar import Matrix
 
 ROUNDING = 1e-13
-"""A pivot below this, relative to the inertia of all that a joint carries, counts as zero."""
+"""Pivots of H below this fraction of the inertia of all that the joint carries count as zero."""
 WORST_CONDITION = 1e7
 """Above this condition number of a Jacobian, the square of its inverse has no correct digit."""
 
 
 def joint_without_inertia(robot: RobotModel) -> int | None:
-    """The outermost joint that can move without moving any inertia, or None.
+    """The index of the outermost joint that can move without moving any inertia, or None.
 
-    At a random posture, its pivot is zero in the elimination of H from the tips inwards; joints
-    further out may move with it. Prismatic joints move by no more than the size of the arm's links:
-    further out, rounding hides the inertia of small bodies. Of coupled joints, the leader counts.
+    At a random posture, H is eliminated from the tips to the base; this joint has a zero pivot.
+    Joints further out may have to move with it. Prismatic joints move by the size of the links at
+    most: further out, rounding hides the inertia of small bodies. Of coupled joints, the leader
+    counts.
     """
     lengths = [abs(float(x)) for row in robot.dh for x in (row.a, row.d)]
     lengths += [float(np.sqrt(abs(np.trace(J) / m))) for m, _, J in robot.bodies if m]

@@ -21,8 +21,8 @@ def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Sc
     """Joint accelerations q̈ by two least-squares solutions, with the bias b by Newton and Euler.
 
     With H = PᵀP, x is the minimum-norm solution of Pᵀ x = τ - b, and q̈ the least-squares solution
-    of P q̈ = x. The Gram-Schmidt process, from the last column on, gives P = V Uᵀ with the diagonal
-    matrix VᵀV = D and a unit upper triangular matrix U. Then x = V y and
+    of P q̈ = x. The Gram-Schmidt process, from the last column to the first, gives P = V Uᵀ with a
+    diagonal matrix VᵀV = D and a unit upper triangular matrix U. Then x = V y and
 
         D y = U⁻¹ (τ - b)
         Uᵀ q̈ = y

@@ -1,8 +1,8 @@
-"""Forward dynamics by articulated bodies: each body with all bodies it carries on free joints.
+"""Forward dynamics by articulated bodies.
 
-The inertia of an articulated body is a symmetric 6x6 matrix in the body's axes, which maps a twist
-(ω, v) of the body's origin to a wrench (moment, force) there.
-
+An articulated body is a body with all bodies it carries, on joints that move freely. Its inertia is
+a symmetric 6x6 matrix in the body's axes, which maps an acceleration (angular, linear) at the
+body's origin to a wrench (moment, force) there.
 """
 
 from collections.abc import Sequence
@@ -32,9 +32,9 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
         D φ̃ = φ̂:     φ̃ᵢ = φ̂ᵢ / m̂ᵢ
         Uᵀ q̈ = φ̃:    q̈ᵢ = φ̃ᵢ - ψᵢ · Bᵢ μₚ,  μᵢ = Bᵢ μₚ + s q̈ᵢ
 
-    `accelerations` runs these recursions, with zero wrenches and speeds. Saha 1999, (33) to (37)
-    and appendix B, on trees, but about the joints' origins instead of the centres of mass, so that
-    s is a coordinate axis.
+    `accelerations` runs these recursions, with zero `wrenches` and `zeta`. They follow Saha 1999,
+    (33) to (37) and appendix B, on trees, but are about the joints' origins instead of the centres
+    of mass, so that the joint's unit twist s is a coordinate axis.
     """
     return accelerations(robot, q, phi, [NOTHING] * robot.n, [NOTHING] * robot.n)
 
@@ -46,7 +46,7 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
     contends=True,
 )
 def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
-    """Joint accelerations q̈ by articulated bodies, with speeds and gravity.
+    """Joint accelerations q̈ by articulated bodies, without computing the bias torques first.
 
     Velocities and gravity alone give the angular velocity ω of each body and the acceleration a of
     its origin, which is at r + h z from the parent's origin, with z the joint's axis. For Ω = ω̃ ω̃:
@@ -101,12 +101,12 @@ def saha(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
 def accelerations(
     robot: RobotModel, q: Vector, tau: Vector, wrenches: Sequence[Vector], zeta: Sequence[Vector]
 ) -> list[Scalar]:
-    """Joint accelerations q̈ under torques τ, with wrenches η that the velocities require.
+    """Joint accelerations q̈ under torques τ, with wrenches η that velocities and gravity require.
 
     Body i accelerates with s q̈ᵢ + ζᵢ relative to its parent p: s is the joint's unit twist, ζ the
     part due to velocities. Bᵢ transforms a twist from the parent's frame to the body's, Bᵢᵀ a
-    wrench back; m̂, ψ and M̂ⁱ are those of `articulated_bodies`. First to the base, then outwards
-    from the base at rest:
+    wrench back; m̂, ψ and M̂ⁱ are those of `articulated_bodies`. The first recursion runs towards the
+    base, the second from the base, where μ is zero:
 
         uᵢ = τᵢ - s · ηᵢ
         ηₚ += Bᵢᵀ (ηᵢ + M̂ⁱ ζᵢ + ψᵢ uᵢ)
@@ -146,7 +146,7 @@ def articulated_bodies(
         M̂ₚ += Bᵢᵀ M̂ⁱ Bᵢ,  from M̂ₚ = [[J, c̃], [-c̃, m 1]], the body alone
 
     Without a rotor, ψ is 1 and M̂ⁱ is 0 along s; a rotor adds terms in (rotor inertia) / m̂. The code
-    writes these constants out so that they fold.
+    writes out the constants 1 and 0, so that operations with them are removed.
     """
     n = robot.n
     m_hat: list[Scalar] = [0] * n
@@ -177,9 +177,9 @@ def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:
 
 
 def translate(screw: Screw, J: Matrix, C: Matrix, M: Matrix) -> tuple[Matrix, Matrix]:
-    """Return J and the coupling C about a point at h along the screw's axis e, with S = h ẽ.
+    """Return the blocks J and C of an articulated inertia after a screw's translation h along e.
 
-    C' = C + S M and J' = J + S Cᵀ + (S C'ᵀ)ᵀ, by entries: 10 multiplications and 14 additions.
+    With S = h ẽ: C' = C + S M and J' = J + S Cᵀ + (S C'ᵀ)ᵀ; by entries, 10 products and 14 sums.
     """
     (i, j), k, h = screw.others, screw.k, screw.h
     new_J, new_C = np.array(J, dtype=object), np.array(C, dtype=object)

@@ -35,8 +35,8 @@ def walker_orin_cg(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> lis
     four joints. Longer arms have badly scaled inertia matrices, and the result is inaccurate
     without a warning. For catalogue arms without drives, the largest error in 2,000 random states
     (q, q̇, q̈ normal), relative to the largest acceleration, is below 1e-9 with two to four joints.
-    With six or seven joints, the error is between 6e-7 (tx40), 2e-3 (ur3e, panda) and 0.5 or more
-    (stanford, rx90, ur10e, gen3, iiwa14, puma560). Use this only to compare operation counts.
+    With six or seven joints, the error ranges from 6e-7 (tx40) and 2e-3 (ur3e, panda) to 0.5 and
+    more (stanford, rx90, ur10e, gen3, iiwa14, puma560). Use this only to compare operation counts.
     """
     n = robot.nv
     weightless = replace(robot, g=ZERO)

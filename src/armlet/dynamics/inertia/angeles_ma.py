@@ -20,7 +20,7 @@ def angeles_ma(robot: RobotModel, q: Vector) -> Matrix:
 
     The twists (ωₖ, velocity of the centre of mass) of all bodies k, in body axes, are linear in the
     joint speeds: t = T q̇. With masses and central inertias Mₖ = diag(Iₖ, mₖ 1), the kinetic energy
-    is ½ tᵀ M t. With sums over the bodies k that both joints carry,
+    is ½ tᵀ M t. The sum is over the bodies k that joints i and j both carry:
 
         H = Tᵀ M T,  Hᵢⱼ = Σₖ Tₖᵢᵀ Mₖ Tₖⱼ
     """
@@ -36,7 +36,7 @@ def angeles_ma(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def complement(robot: RobotModel, q: Vector) -> list[dict[int, Pair]]:
-    """Return T as a dict per body: joint on the body's path -> body's twist at unit joint speed.
+    """Return T: for each body and each joint on its path, the body's twist at unit joint speed.
 
     If a body's origin has the twist (ω, v), the centre of mass moves with v + ω × com. Twists are
     transformed from parent to body like wrenches, with ω as the force and v as the moment.

@@ -15,15 +15,15 @@ from armlet.scalar import Matrix, Vector
 def balafoutis_patel_62(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by generalised links.
 
-    Augmented link i is body i with the masses beyond revolute joints lumped, off-line, at the
-    origins of these joints. Generalised link i, with first moment U and inertia E, consists of the
-    augmented links that joint i carries. A revolute joint i passes on m̂ = 0, since the mass beyond
-    is lumped already, and, with the joint's origin at r in the parent p:
+    Augmented link i is body i with the masses beyond its revolute child joints lumped, off-line, at
+    the origins of these joints. Generalised link i, with first moment U and inertia E, consists of
+    the augmented links that joint i carries. It is added to generalised link p of the parent, where
+    the origin of joint i is at r. Without prismatic joints, m̂ᵢ is zero, as all mass is lumped:
 
         Uₚ += ᵖRᵢ Uᵢ
         Eₚ += ᵖRᵢ (Eᵢ - r̃ Ũᵢ - Ũᵢ r̃) ᵖRᵢᵀ
 
-    A prismatic joint passes on mass too. A unit acceleration of joint i needs the wrench
+    Mass on prismatic joints is added too. A unit acceleration of joint i needs the wrench
 
         f = w × Uᵢ + m̂ᵢ v
         t = Eᵢ w + Uᵢ × v

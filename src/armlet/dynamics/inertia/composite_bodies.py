@@ -20,7 +20,7 @@ def composite_bodies(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies.
 
     Composite body i is body i welded to all bodies it carries, with mass m̂ᵢ, first moment ĉᵢ and
-    inertia Ĵᵢ about the origin and in the axes of frame i. From the tips to the base, p the parent:
+    inertia Ĵᵢ about the origin and in the axes of frame i. From the tips, with p the parent of i:
 
         (m̂, ĉ, Ĵ)ₚ += ᵖXᵢ (m̂, ĉ, Ĵ)ᵢ
 

@@ -22,7 +22,7 @@ from armlet.scalar import Matrix, Vector
 def inverse_inertia_matrix(
     robot: RobotModel, q: Vector, inertia_matrix: Callable[..., Matrix] = composite_bodies
 ) -> Matrix:
-    """Inverse H⁻¹ = Vᵀ D⁻¹ V with V = U⁻¹ and H = U D Uᵀ, where H is by any formulation.
+    """Inverse H⁻¹ = Vᵀ D⁻¹ V with V = U⁻¹ and H = U D Uᵀ; `inertia_matrix` computes H.
 
     U and V are unit upper triangular. U V = 1 gives the entries of V, row by row from below:
 

@@ -21,7 +21,7 @@ class BaseReference(NamedTuple):
     z: list[dict[int, Vector]]
     """The axis of joint m."""
     s_hat: list[dict[int, Vector]]
-    """ŝ = z × s of a revolute joint m at s from the reference, zero for a prismatic joint."""
+    """ŝ = z × s of a revolute joint m, with s from the reference point to its origin; else zero."""
     p_hat: list[Vector]
     """The first moment of composite body j."""
     J_bar: list[Matrix]
@@ -29,7 +29,7 @@ class BaseReference(NamedTuple):
     e: list[Vector]
     """The force for a unit acceleration of joint j."""
     a: list[Vector]
-    """The moment about the reference for a unit acceleration of joint j."""
+    """The moment about the reference point for a unit acceleration of joint j."""
 
 
 @describe(
@@ -80,8 +80,8 @@ def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
         revolute  eⱼ = z × p̂ⱼ - m̂ⱼ ŝⱼ,    aⱼ = (J̄xz, J̄yz, -J̄xx - J̄yy) + ŝⱼ × p̂ⱼ
         prismatic eⱼ = m̂ⱼ z,              aⱼ = p̂ⱼ × z
 
-    The reference point of Lin 1991 is the origin of the base. Here, the origin of the first body is
-    used, so that s of this body is zero for every DH row.
+    The reference point of Lin 1991 is the origin of the base. Here it is the origin of the first
+    body on the path, so that s of this body is zero whatever its DH parameters.
     """
     n, X, m_hat = robot.n, robot.displacements(q), composite_masses(robot)
     com, I = centres(robot), central_inertias(robot)

@@ -27,7 +27,7 @@ FromComposites = Callable[[RobotModel, Vector, Sequence[Body]], Matrix]
 
 
 def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], FromComposites]:
-    """Decorate a formulation that takes composite bodies, which are computed before the call."""
+    """Return a decorator whose `Formulation` computes composite bodies, then calls the function."""
 
     def decorate(function: FromComposites) -> FromComposites:
         @wraps(function)
@@ -46,7 +46,7 @@ def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], 
 
 @from_composites("Lin and Fang 1999, Formulation 1, (7)-(11), on trees; Lilly and Orin 1991")
 def lin_fang_1(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
-    """Joint-space inertia matrix H(q) from composite bodies, in the frames of the carrying joints.
+    """Joint-space inertia matrix H(q) from composite bodies, in the frames of the inner joints.
 
     The force and moment of column i are transformed towards the base, from j to its parent p:
 
@@ -64,8 +64,8 @@ def lin_fang_2(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 
         Hⱼᵢ = w · (tᵢ + fᵢ × r) + v · fᵢ.
 
-    A rotation about z does not change the z component of f × r, so this component is computed in
-    the axes of the mount of joint i. In (20), -r is s.
+    The rotation of joint i about z does not change the z component of f × r, so this component is
+    computed in the axes before that rotation. In (20), -r is s.
     """
     X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     seen: list[dict[int, tuple[Vector, Vector, Vector]]] = [{} for _ in range(robot.n + 1)]
@@ -170,8 +170,8 @@ def kawasaki(robot: RobotModel, q: Vector) -> Matrix:
         Ĵₚ = Jₚ + Σ (ᵖRᵢ Ĵᵢ ᵖRᵢᵀ - s̃ h̃ᵢ - h̃ᵢ s̃ + m̂ᵢ s̃ s̃)                  (B2), (B4)
 
     The first moment about origin i, in the parent's axes, is hᵢ - m̂ᵢ s. `from_parents` computes the
-    entries, (B5)-(B11). Algorithm II uses minimal parameters: if joint i and all joints beyond are
-    revolute, m̂ᵢ is zero and hᵢ is both first moments.
+    entries, (B5)-(B11). Algorithm II of the source uses minimal parameters: if joint i and all
+    joints beyond are revolute, m̂ᵢ is zero and both first moments are hᵢ.
     """
     X, m_hat = robot.displacements(q), composite_masses(robot)
     c_hat, J_hat = with_base(robot.c), with_base(robot.J)
@@ -192,7 +192,7 @@ def from_parents(
 ) -> Matrix:
     """Compute H from first moments of composite bodies in their parents' axes.
 
-    In these axes, `h` is about the parent's origin, and `c_p`, ĉᵢ below, about the body's origin at
+    In these axes, `h` is about the parent's origin; `c_p` (ĉᵢ below) is about the body's origin, at
     s. Column i starts in the frame of the parent p, with the axis (w, v) in the axes of p:
 
         revolute joint    f = w × ĉᵢ,    t = ᵖRᵢ Ĵᵢ w + s × f

@@ -33,9 +33,9 @@ from armlet.scalar import Matrix, Scalar, Vector
     contends=True,
 )
 def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
-    """Joint-space inertia matrix H(q) from minimal parameters, in frames of the carrying joints.
+    """Joint-space inertia matrix H(q) from minimal parameters, in the frames of the inner joints.
 
-    Joints from s on use (7)-(11), joints before s use (29)-(31); the module docstring defines s.
+    Before s, the first revolute joint not parallel to an earlier one, (29)-(31) replace (7)-(11).
     """
     return from_minimal(lin_fang_1, robot, q)
 
@@ -48,7 +48,7 @@ def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
 def lin_fang_2_minimal(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q) from minimal parameters, in the accelerated body's frame.
 
-    Joints from s on use (20), joints before s use (32); the module docstring defines s.
+    Before s, the first revolute joint not parallel to an earlier one, (32) replaces (20).
     """
     return from_minimal(lin_fang_2, robot, q)
 
@@ -58,8 +58,8 @@ def from_minimal(entries: FromComposites, robot: RobotModel, q: Vector) -> Matri
 
     Before s, all revolute axes are along u, so H depends on the moment tᵢ = Ĵᵢ w + ĉᵢ × v for a
     unit acceleration of joint i only through u · tᵢ, which rotations do not change. `entries` gets
-    ĉ and Ĵ that make this moment zero, and transforms only the force fᵢ = w × ĉᵢ + m̂ᵢ v. The
-    missing terms are added:
+    ĉ and Ĵ that make this moment zero, so it transforms only the force fᵢ = w × ĉᵢ + m̂ᵢ v. The
+    missing terms are added afterwards:
 
         Hⱼᵢ += (w · u)ⱼ (u · tᵢ),    j between i and the base, or i,
 
@@ -80,9 +80,10 @@ def composites(
 ) -> tuple[list[Vector], list[Vector], list[Matrix], dict[int, Scalar]]:
     """Return u, ĉ, Ĵ and u · t of the composite bodies, by recursion from the tips (Table VII).
 
-    u, the axis of r in frame i, is zero before r and None from s on. Before s, Ĵ is zero, ĉ is
-    zero for a prismatic joint, and V stands for u · V u. Entry i of u · t is the moment about u for
-    a unit acceleration of joint i. With u = (0, 0, ±1) for a revolute joint (29):
+    For joints r and s as in the module docstring, u is the axis of r in frame i, zero before r and
+    None from s on. Before s, Ĵ is zero, ĉ is zero for a prismatic joint, and V stands for u · V u.
+    Entry i of u · t is the moment about u for a unit acceleration of joint i. At a revolute joint,
+    u = (0, 0, ±1) (29):
 
         revolute   u · tᵢ = (w · u) (Uzz + V)
         prismatic  u · tᵢ = κ¹ + (u × l)z
@@ -111,14 +112,14 @@ def composites(
 def over_joint(
     joint: Screw, axis: Twist, constant: Body, l: Vector, V: Matrix, u: Vector | None
 ) -> tuple[Vector, Matrix]:
-    """Return l' and V': l and V of body i after transformation over joint i, in body axes.
+    """Return l' and V': l and V of body i transformed over joint i, but not yet rotated.
 
     Joint i translates by h along z. With k and U as in `minimal_bodies`:
 
         revolute   l' = k + l         V' = U + V - h (z̃ l̃' + l̃' z̃)                  (24), (34)
         prismatic  l' = l + m̂ h z     V' = V - h (z̃ ĉ~ + ĉ~ z̃) - m̂ h² z̃ z̃           (24), (35)
 
-    Before s, with a = z - (u · z) u, the part of z across u, which is zero for a revolute joint:
+    Before s, a = z - (u · z) u is the part of z perpendicular to u, zero for a revolute joint:
 
         revolute   V' = Uzz + V
         prismatic  V' = V + h (m̂ h az + 2 κ² + 2 a · l),    κ² = a · k                   (40)
@@ -136,10 +137,11 @@ def over_joint(
 def over_mount(
     mount: Displacement, joint: Screw, l: Vector, V: Matrix, u_i: Vector | None, u_p: Vector | None
 ) -> tuple[Vector, Matrix]:
-    """Transform l and V of body i, as of a massless body, to the frame of its parent p.
+    """Transform l and V of body i to the frame of its parent p, as for a body without mass.
 
-    If p is before s, the mount, with its origin at b, adds 2 (b - (u · b) u) · l to u · V u,
-    (36)-(40). If i is s, u · V u is first computed in the axes of the mount, where u is constant.
+    If p is before s, `mount`, the constant part of the displacement, with its origin at b, adds
+    2 (b - (u · b) u) · l to u · V u, (36)-(40). If i is s, u · V u is first computed in the axes of
+    `mount`, where u is constant.
     """
     turn = joint._replace(h=0)
     if u_p is None:
@@ -168,9 +170,9 @@ def inertia_about(u: Vector, J: Matrix) -> Scalar:
 def minimal_bodies(robot: RobotModel) -> list[Body]:
     """Return (m̂, k, U) of each composite body after lumping on the parents (C1)-(C3).
 
-    The part that is symmetric about the axis of a revolute joint is lumped on the parent, which
-    leaves Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky. A prismatic joint does not rotate its body: the
-    whole body is lumped, at zero displacement, and m̂ and k are retained for the displacement.
+    The part that is symmetric about the axis of a revolute joint is lumped on the parent, so that
+    only Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky remain. A prismatic joint does not rotate its body:
+    the body is lumped as if at zero displacement, and m̂ and k remain for other displacements.
     """
     still = robot.displacements(
         [-row.d if v[2] else 0 for row, (_, v) in zip(robot.dh, robot.unit_twists, strict=True)]

@@ -45,9 +45,9 @@ def kalman_filter(
     """Return unit twists h, carriers φ, gains G and inertias D̂, by a spatial Kalman filter.
 
     Twists (ω, v) and wrenches (moment, force) are at the bodies' origins, in base axes. The carrier
-    φ = [[1, r̃], [0, 1]] transforms a wrench from the body's origin to the parent's, at -r; M is the
-    body's spatial inertia. From the tips to the base, the covariance P, which is the inertia of the
-    articulated body, obeys a Riccati equation:
+    φ = [[1, r̃], [0, 1]] transforms a wrench from the body's origin to the parent's, where r leads
+    from the parent's origin to the body's. M is the body's spatial inertia. From the tips to the
+    base, the covariance P, which is the inertia of the articulated body, obeys a Riccati equation:
 
         D̂ᵢ = hᵢ · Pᵢ hᵢ + (rotor inertia)
         Gᵢ = Pᵢ hᵢ / D̂ᵢ

@@ -35,7 +35,7 @@ def saha(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def between_centres(robot: RobotModel, q: Vector, com: Sequence[Vector]) -> list[Displacement]:
-    """Return displacements from the parent's to the body's centre of mass, in the bodies' axes."""
+    """Return each body's displacement from its parent, with origins at the centres of mass."""
     at = [*com, ZERO]
     return [
         Displacement((*shift(-at[p]), *X, *shift(at[i])))

@@ -28,12 +28,12 @@ def angeles_ma_rojas(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> l
         τᵢ  = Σ over the bodies j that i carries of w · (Mⱼ + rᵢⱼ × Fⱼ) + v · Fⱼ
         Fⱼ  = mⱼ × (acceleration of comⱼ),   Mⱼ = Iⱼ ω̇ⱼ + ωⱼ × Iⱼ ωⱼ
 
-    The accelerations are computed outwards, from -g of the base and from centre of mass to centre
-    of mass, with Ω = ω̇~ + ω̃ ω̃ and the origin r of body i in its parent p:
+    From -g at the base outwards, the acceleration of each centre of mass follows from the parent's.
+    With Ω = ω̇~ + ω̃ ω̃ and the origin of body i at r in its parent p:
 
         a_comᵢ = a_comₚ + Ωₚ (r - comₚ) + Ωᵢ comᵢ + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
 
-    `joint_torques` computes the sums inwards, from Fᵢ and Mᵢ + comᵢ × Fᵢ.
+    `joint_torques` computes the sums over the bodies j, from Fᵢ and Mᵢ + comᵢ × Fᵢ of each body.
     """
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)

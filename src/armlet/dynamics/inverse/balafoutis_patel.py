@@ -22,8 +22,8 @@ from armlet.scalar import Scalar, Vector
 def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations about the centres of mass.
 
-    As `luh_walker_paul`, but with the angular acceleration tensor Ω = ω̇~ + ω̃ ω̃, and with the moment
-    M in Euler's equation as the dual of a tensor, from the Euler tensor E = ½ tr(I) 1 - I:
+    The recursions are those of `luh_walker_paul`, with Ω = ω̇~ + ω̃ ω̃. The moment M in Euler's
+    equation is the dual of a tensor M~, which follows from the Euler tensor E = ½ tr(I) 1 - I:
 
         aᵢ  = aₚ + Ωₚ r + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         Fᵢ  = mᵢ (aᵢ + Ωᵢ comᵢ)
@@ -51,8 +51,8 @@ def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
 def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations of augmented bodies.
 
-    Every body gets the mass m̂ of each child and of all that the child carries, lumped at the
-    child's origin r; off-line, unless the child's joint is prismatic:
+    The mass m̂ of each child, together with all that it carries, is lumped on the body, at the
+    child's origin r. This is done off-line unless the child's joint is prismatic:
 
         uᵢ  = cᵢ + Σ m̂ r,   Kᵢ = Jᵢ - Σ m̂ r̃ r̃
 

@@ -24,8 +24,8 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[
         Aᵢ  = Aₚ + Vᵢ × S q̇ᵢ + S q̈ᵢ
         Fᵢ  = I Aᵢ + Vᵢ × I Vᵢ
 
-    Inwards, `joint_torques` adds the forces of the children to Fᵢ and projects: τᵢ = S · Fᵢ. The
-    sources leave out gravity and the offset in the transformation.
+    Inwards, `joint_torques` adds the forces of the children to Fᵢ and projects the sum on S:
+    τᵢ = S · Fᵢ. The sources leave out gravity and the offset in the transformation.
     """
     n = robot.n
     X = robot.displacements(q)
@@ -43,6 +43,6 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[
 
 
 def spatial_cross(V: Matrix, S: Matrix | Pair) -> Matrix:
-    """(ω, v) × (x, y) = (ω × x, v × x + ω × y), of a motion and a motion or a force."""
+    """Product (ω, v) × (x, y) = (ω × x, v × x + ω × y) of a motion with a motion or a force."""
     (w, v), (x, y) = V, S
     return np.array([cross(w, x), cross(v, x) + cross(w, y)])

@@ -23,7 +23,7 @@ def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[S
                      + Σ_{k,l≤j} tr(∂Wⱼ/∂qᵢ Eⱼ (∂²Wⱼ/∂qₖ∂qₗ)ᵀ) q̇ₖ q̇ₗ
                      - (g, 0) · ∂Wⱼ/∂qᵢ (c, m)ⱼ)
 
-    A derivative by qₖ puts the joint's `twist_matrix` Qₖ behind Wₖ: ∂Wⱼ/∂qₖ = Wₖ Qₖ ᵏWⱼ and, for
+    A derivative by qₖ inserts the joint's `twist_matrix` Qₖ after Wₖ: ∂Wⱼ/∂qₖ = Wₖ Qₖ ᵏWⱼ and, for
     k ≤ l, ∂²Wⱼ/∂qₖ∂qₗ = ∂Wₗ/∂qₖ Qₗ ˡWⱼ.
     """
     n = robot.n
@@ -126,7 +126,7 @@ def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
 def pose_rates(
     robot: RobotModel, A: list[Matrix], Q: list[Matrix], qd: Vector, qdd: Vector
 ) -> tuple[list[Matrix], list[Matrix], list[Matrix]]:
-    """The pose W of each body in the base and its two derivatives by time; the base is the last.
+    """The pose W of each body in the base, Ẇ and Ẅ; the last entry of each list is the base's.
 
     With the pose A in the parent, whose first and second derivatives by q are A Q and A Q Q:
 
@@ -148,7 +148,7 @@ def pose_rates(
 
 
 def twist_matrix(w: Vector, v: Vector) -> Matrix:
-    """[w̃ v; 0 0], the derivative of a pose by a joint with unit twist (w, v), seen in the body."""
+    """Q = [w̃ v; 0 0] of a joint with unit twist (w, v): a pose A of its body has ∂A/∂q = A Q."""
     return with_border(skew(w), v, ZERO, 0)
 
 

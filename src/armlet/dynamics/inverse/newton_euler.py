@@ -20,9 +20,9 @@ def newton_euler(
 ) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by augmented bodies and the angular acceleration tensor.
 
-    The mass beyond a revolute joint acts on the parent as a point mass at the joint's origin, at
-    every angle, so it is lumped at that point, off-line. Body i gets the first moment uᵢ and the
-    inertia Kᵢ of itself and of these points; its mass mᵢ is zero if joint i is revolute.
+    At every angle, the mass on a revolute joint acts on the parent like a point mass at the joint's
+    origin, so it is lumped there, off-line. Body i has the first moment uᵢ and the inertia Kᵢ of
+    itself and of these points. Its mass mᵢ is zero if joint i is revolute.
 
     Outwards, `angular_motions` gives ω, ω̇ and Ω = ω̇~ + ω̃ ω̃, and `accelerations` the acceleration a
     of each origin. Each body then needs the wrench, about its origin,
@@ -35,7 +35,7 @@ def newton_euler(
         (f, t)ₚ += ᵖXᵢ (f, t)ᵢ
         τᵢ  = w · tᵢ + v · fᵢ
 
-    Unlike in Algorithm 5.7, constants are not recomputed at prismatic joints.
+    Unlike in Algorithm 5.7, mass on prismatic joints is not lumped: no constants are recomputed.
     """
     X = parallel_axes(robot, q)
     motions = angular_motions(robot, X, qd, qdd)

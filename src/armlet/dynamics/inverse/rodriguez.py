@@ -14,10 +14,10 @@ from armlet.scalar import Matrix, Scalar, Vector
 def rodriguez(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by spatial recursions in the axes of the base.
 
-    Motions are pairs (angular, linear) and forces (moment, force), about the bodies' origins, all
-    in the axes of the base; r leads from the parent's origin to the body's, Φ = [1 r̃; 0 1]. The
-    joint's unit twist is S = (w, v), the inertia I = [J c̃; -c̃ m]. Outwards, from the acceleration
-    (0, -g) of the base:
+    A motion is a pair (angular, linear) and a force a pair (moment, force), about the body's origin
+    and in the axes of the base. r leads from the parent's origin to the body's, and Φ = [1 r̃; 0 1].
+    The joint's unit twist is S = (w, v), the inertia I = [J c̃; -c̃ m]. Outwards, from the
+    acceleration (0, -g) of the base:
 
         Vᵢ  = Φᵀ Vₚ + S q̇ᵢ
         Aᵢ  = Φᵀ Aₚ + S q̈ᵢ + (ωₚ × w q̇ᵢ, ωₚ × (ωₚ × r) + 2 ωₚ × v q̇ᵢ)

@@ -17,7 +17,7 @@ def saha(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
 
         B   = [1 0; -(r + com)~ 1],   Ḃ = [0 0; -(ωₚ × r + ωᵢ × com + v q̇ᵢ)~ 0]
 
-    Outwards, from ξ = (0, -g) of the base, with ωᵢ × S for both halves of S:
+    Outwards, from ξ = (0, -g) of the base, where ωᵢ × S applies to each half of S:
 
         νᵢ  = νₚ + S q̇ᵢ
         ξᵢ  = B ξₚ + Ḃ νₚ + S q̈ᵢ + ωᵢ × S q̇ᵢ

@@ -19,8 +19,8 @@ def vukobratovic(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[
 
         τᵢ  = Σⱼ dᵢⱼ q̈ⱼ + Σⱼₖ cⱼₖ(i) q̇ⱼ q̇ₖ + Gᵢ
 
-    With ĉ and Ĵ of the composite body i, E = ½ tr(Ĵ) 1 - Ĵ, z the joints' axes and s the origin of
-    body i from that of body j, all in the axes of i:
+    With ĉ and Ĵ of composite body i, E = ½ tr(Ĵ) 1 - Ĵ, the joints' axes z, and s from the origin
+    of body j to that of body i, all in the axes of i:
 
         dᵢⱼ    = zᵢ · Ĵ zⱼ + zᵢ · (ĉ × (zⱼ × s))                          j ≤ i
         cᵢₖ(j) = zⱼ · (zᵢ × -E zₖ) + zⱼ · (s × (zₖ × (zᵢ × ĉ)))           j, k ≤ i
@@ -28,8 +28,8 @@ def vukobratovic(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[
         cⱼₖ(i) = -cᵢₖ(j)                                                  k ≤ j < i
         Gᵢ     = -zᵢ · (ĉ × g)
 
-    The other Christoffel symbols cⱼₖ(i) are zero or follow by symmetry in j and k, so the sum takes
-    q̇ⱼ q̇ₖ twice. The pair (zⱼ, zⱼ × s) is the twist of joint j and is transformed as a twist.
+    The other Christoffel symbols cⱼₖ(i) are zero or follow by symmetry in j and k, so q̇ⱼ q̇ₖ counts
+    twice for j ≠ k. The pair (zⱼ, zⱼ × s) is the twist of joint j and is transformed as a twist.
     """
     n = robot.n
     X = robot.displacements(q)

@@ -2,14 +2,14 @@
 
 Both differentiate the wrench (f, t) that moves composite body i, about its origin and in its axes.
 With the twist (w, v) of joint i, the rates ẇ = ω × w, v̇ = ω × v, ẅ = Ω w, v̈ = Ω v + a × w, and m̂,
-ĉ, Ĵ, ċ and L of the composite body (U, E, U̇ and L in the book), the derivatives are
+ĉ, Ĵ, ċ and L of the composite body (ĉ, Ĵ and ċ are U, E and U̇ in the book), the derivatives are
 
     by q̈ᵢ:  m̂ v + w × ĉ                            Ĵ w + ĉ × v
     by q̇ᵢ:  m̂ v' + w' × ĉ + w × c'                  Ĵ w' + ĉ × v' - L' w
     by qᵢ:  m̂ v̈ + ẅ × ĉ + ẇ × c' + w × f            Ĵ ẅ + ĉ × v̈ - L' ẇ + w × t + v × f
 
-where a prime is twice a rate, c' = 2 ċ. The book treats revolute joints of serial arms; the twist
-extends it to prismatic joints and trees.
+where a prime is twice a rate, c' = 2 ċ. The book treats revolute joints of serial arms; the code
+also holds for prismatic joints and trees.
 """
 
 from typing import NamedTuple
@@ -30,7 +30,7 @@ Derivatives = tuple[Pair, Pair, Pair, Vector]
 
 
 class Composite(NamedTuple):
-    """Body i and all it carries, about its origin and in its axes; rates are in fixed axes.
+    """Body i and all it carries, about its origin, in its axes; rates are relative to fixed axes.
 
     A mass beyond a revolute joint is lumped at the joint's origin, as in Algorithm 5.7, so m̂ counts
     only the mass on prismatic joints. Rates are stored doubled: a prime is twice a rate. As ċ is
@@ -58,9 +58,9 @@ def composites(
 ) -> list[Composite]:
     """The composite bodies and their rates, by recursion from the tips.
 
-    With ω, ω̇ and Ω of `angular_motions`, a of `accelerations`, u and K the first moment and the
-    inertia of the augmented body, s the origin of body i in its parent p and ṡ = ωₚ × s + v q̇ᵢ its
-    rate:
+    ω, ω̇ and Ω are those of `angular_motions`, a is that of `accelerations`, and u and K are the
+    first moment and the inertia of the augmented body. The origin of body i is at s in its parent p
+    and moves with ṡ = ωₚ × s + v q̇ᵢ:
 
         (m̂, ĉ, Ĵ)ₚ = (m, u, K)ₚ + Σ ᵖXᵢ (m̂, ĉ, Ĵ)ᵢ
         ċₚ = ωₚ × uₚ + Σ ċᵢ + m̂ᵢ ṡ
@@ -68,7 +68,7 @@ def composites(
         fₚ = Ωₚ uₚ + mₚ aₚ + Σ fᵢ
         tₚ = Kₚ ω̇ₚ + ωₚ × Kₚ ωₚ + uₚ × aₚ + Σ tᵢ + s × fᵢ
 
-    Balafoutis and Patel 1991, Algorithm 5.7 and (7.3.18a)-(7.3.18d), whose L is N - tr(N) 1.
+    From Balafoutis and Patel 1991, Algorithm 5.7 and (7.3.18a)-(7.3.18d), where L = N - tr(N) 1.
     """
     n = robot.n
     m, c, J = map(with_base, zip(*augment(robot).bodies, strict=True))
@@ -93,9 +93,9 @@ def composites(
 def rates(
     X: Displacement, w: Vector, hd: Scalar, m: Scalar, c: Vector, cd: Vector, N: Matrix
 ) -> tuple[Vector, Matrix]:
-    """ċ and N from the body's frame to the parent's, which rotates with ω; ḣ is the joint's speed.
+    """Transform ċ and N to the parent's frame, which rotates with ω; ḣ is a prismatic joint's rate.
 
-    Each screw is applied in turn, first its rotation. Its translation s = h e along axis e then has
+    Of each screw of X, the rotation is applied first. The translation s = h e along axis e then has
     the rate ṡ = ω × s + ḣ e.
     """
     rates = [w]
@@ -129,7 +129,7 @@ class Axis(NamedTuple):
     def moves(self, f: Vector, t: Vector, C_prime: Vector) -> tuple[Scalar, Scalar, Scalar]:
         """The derivatives of the torque of a joint further out by q̈, q̇ and q of this joint.
 
-        C' is that of the outer body, (f, t) the derivative of its wrench by q̈ of its joint.
+        (f, t) and C' are from the `Derivatives` of the outer body; (f, t) is that by q̈.
         """
         by_qd = self.w_prime @ t + self.v_prime @ f - self.w @ C_prime
         return self.along(f, t), by_qd, self.wdd @ t + self.vdd @ f - self.wd @ C_prime
@@ -146,9 +146,9 @@ class Axis(NamedTuple):
 def start(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector
 ) -> tuple[ParallelAxes, Vector, list[Axis], list[Derivatives], list[Vector]]:
-    """X, τ, the axes with their rates, the `Derivatives` of each body by its own joint, and s'.
+    """Return X, τ, the axes and their rates, the `Derivatives` of each body by its joint, and s'.
 
-    s' = 2 ṡ, where s leads from the parent's origin to the body's, is in the parent's axes.
+    s' = 2 ṡ is in the parent's axes, where s leads from the parent's origin to the body's.
     """
     X = parallel_axes(robot, q)
     motions = angular_motions(robot, X, qd, qdd)
@@ -224,9 +224,10 @@ def by_entries(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[M
 def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
     """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q, by Algorithm 7.1 of Balafoutis and Patel 1991.
 
-    The derivatives of body i are carried towards the base, body by body: all three as wrenches, and
-    C' = L'ᵀ w + v × c' by C' -= s' × f, with f by q̈ᵢ. At joint j with twist (w, v) they give column
-    i above the diagonal. Row i left of the diagonal follows from (f, t) by q̈ᵢ and C' (7.3.19):
+    The derivatives of the wrench of body i by q̈ᵢ, q̇ᵢ and qᵢ are transformed towards the base like
+    wrenches. C' = L'ᵀ w + v × c' is rotated too, with C' -= s' × f, where f is the force by q̈ᵢ. At
+    joint j with twist (w, v), the derivatives give column i above the diagonal. Row i left of the
+    diagonal follows from C' and the derivative (f, t) by q̈ᵢ (7.3.19):
 
         Hⱼᵢ, Vⱼᵢ, Pⱼᵢ = w · t + v · f of the derivatives by q̈ᵢ, q̇ᵢ, qᵢ
         Vᵢⱼ = w' · t + v' · f - C' · w
@@ -246,8 +247,8 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
 def closed_forms(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
     """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q, entry by entry: (7.3.2)-(7.3.4) of Balafoutis, Patel 1991.
 
-    The twist of joint j and its rates are transformed to the origin of body i, further out by s,
-    and to its axes, where the derivatives of body i give the entries ij and ji:
+    The derivatives of body i and the twist of joint j, with its rates, give the entries ij and ji.
+    The twist is transformed to the frame of body i, whose origin is further out by s:
 
         v + w × s,  v' + w' × s + w × s',  v̈ + ẅ × s + ẇ × s'
     """

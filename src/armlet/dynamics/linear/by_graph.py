@@ -10,7 +10,7 @@ from armlet.scalar import Matrix, Scalar, Vector
 
 
 def differentiation(mode: str) -> Callable[..., tuple[Matrix, Matrix, Matrix]]:
-    """The formulation of the linearised torques by one mode of automatic differentiation."""
+    """Return the formulation of linearised torques by "forward" or "reverse" differentiation."""
 
     @describe(
         "linearization",

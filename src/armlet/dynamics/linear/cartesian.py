@@ -2,9 +2,10 @@
 
 The velocity of the tool is χ̇ = Jq q̇ with the geometric Jacobian Jq. Its angular half ω is not the
 rate of any coordinates. So in the linearised model δχ = Jq δq is a small rotation δφ and a small
-translation, and δχ̇ = Jq' δq + Jq δq̇ its rate; the variation of ω is the angular half of δχ̇, plus
-δφ × ω. With six joints Jq is square, as in the book. With fewer, the left inverse of Jq is used,
-for the possible motions of the tool. More are an error. Singular postures divide by zero.
+translation, and δχ̇ = Jq' δq + Jq δq̇ is its rate. The variation of ω is the angular half of δχ̇,
+plus δφ × ω. With six joints Jq is square, as in the book. With fewer, the left inverse of Jq is
+used, for the possible motions of the tool. With more, a ModelError is raised. In singular postures,
+the formulas divide by zero.
 """
 
 from collections.abc import Callable
@@ -40,8 +41,8 @@ def cartesian_model(
 ) -> tuple[Matrix, Vector, Vector]:
     """D, C and G of the wrench f = D χ̈ + C + G (moment, force) that moves a frame, in base axes.
 
-    The joint torques are τ = Jqᵀ f. From the inertia matrix H, the velocity torques c and the
-    gravity torques g, J standing for Jq:
+    The joint torques are τ = Jqᵀ f. With the inertia matrix H, the velocity torques c, the gravity
+    torques g, and J for Jq:
 
         D = J⁻ᵀ H J⁻¹,   C = J⁻ᵀ (c - H J⁻¹ J' q̇),   G = J⁻ᵀ g
     """
@@ -87,7 +88,7 @@ def cartesian_linearization(
 
 
 def check(robot: RobotModel, frame: str | None) -> None:
-    """Raise a ModelError if the motion of a frame does not determine that of the coordinates."""
+    """Raise a ModelError unless all coordinates move the frame and there are at most six."""
     body, _ = robot.frame(frame)
     path = robot.path(body)
     moving = len({robot.couplings[i].leader for i in path} if robot.couplings else path)
@@ -99,7 +100,7 @@ def check(robot: RobotModel, frame: str | None) -> None:
 
 
 def left_inverse(J: Matrix) -> Matrix:
-    """The left inverse J⁻¹ of J with independent columns, J⁻¹ J = 1, without pivots and roots.
+    """The left inverse J⁻¹ (J⁻¹ J = 1) of J with independent columns, without pivots or roots.
 
     J = Q U with U unit upper triangular and orthogonal columns in Q, by the modified Gram-Schmidt
     process; then J⁻¹ = U⁻¹ (QᵀQ)⁻¹ Qᵀ.

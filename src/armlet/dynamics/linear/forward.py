@@ -29,7 +29,7 @@ def forward_linearization(
     forward_dynamics: Callable[..., list[Scalar]] = composite,
     linearization: Callable[..., Derivatives] = balafoutis_patel_71,
 ) -> Derivatives:
-    """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ, with forward dynamics and linearised torques by any formulation.
+    """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ, from any formulations of the forward dynamics and linearised torques.
 
     At q̈ of the forward dynamics, δτ = H δq̈ + V δq̇ + P δq gives
 
