@@ -50,9 +50,9 @@ def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Sc
 def weighted_complement(robot: RobotModel, q: Vector) -> Matrix:
     """Return P = N T, with T of `complement` and the factor N of the mass matrix M = NᵀN.
 
-    A central inertia I = L D Lᵀ, with L unit upper triangular, gives the block √D Lᵀ of N, with a
-    zero row for an axis without inertia. P has seven rows per body: three for ω, three for v and
-    one for the rotor.
+    P has seven rows per body: three for ω, three for v and one for the rotor. Those for ω are
+    √D Lᵀ ω with the central inertia I = L D Lᵀ, L unit upper triangular; where D has a zero, so
+    has P a row of zeros.
     """
     P = np.zeros((robot.n, 7, robot.n), dtype=object)
     inertias = central_inertias(robot)

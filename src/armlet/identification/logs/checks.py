@@ -145,8 +145,9 @@ def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
 def _clipped(t: Array, size: Array) -> slice | None:
     """Return the longest run of rows at the largest torque if it indicates saturation, else None.
 
-    At a smooth peak, a quantised torque also stays at its largest value, for m rows, say. But it
-    falls by at most eight quantisation steps within the m rows before or after.
+    A quantised torque also stays at its largest value at a smooth peak, but falls slowly from it:
+    by at most eight quantisation steps within as many rows as it stayed. A limit makes it fall
+    faster.
     """
     at_top = size >= size.max() * (1 - 1e-9)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], at_top, [False]])))
