@@ -77,7 +77,7 @@ def simulate(load: float = LOAD) -> Runs:
             arguments=arguments,
             duration=DT * (len(q) - 1),
             dt=DT,
-            method="semi_implicit_euler",
+            method="rk4",
         )
 
     alone = {**track.arguments, "gain": 0 * track.arguments["gain"]}
