@@ -1,4 +1,7 @@
-"""Ordinary, weighted and robust least squares from triangular QR factors of each joint's rows."""
+"""Least squares from triangular factors of each joint's rows: ordinary, weighted, robust.
+
+The weights are the inverse noise levels of the joints, which `weighted` estimates.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
