@@ -46,7 +46,7 @@ VECTORS = (
     "rates", "rollout_derivatives", "simulation", "sincos", "threads",
 )
 CORES = (
-    "bench", "benchmarks", "cache", "interrupts", "kernel_lifetime", "large", "libraries",
+    "bench", "benchmarks", "cache", "docs", "interrupts", "kernel_lifetime", "large", "libraries",
     "simulation", "threads",
 )
 SYSTEM = (

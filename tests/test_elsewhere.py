@@ -3,6 +3,8 @@
 import pytest
 from elsewhere import SLICE, Outcome, Setting, main, read, run, settings, table
 
+from armlet.runtime.engine import ARCHITECTURES
+
 LEFT_OUT = ("Python", "of this machine", "sandybridge", "order", "draws")
 EVERYWHERE = [x for x in settings() if not any(name in x.name for name in LEFT_OUT)]
 
@@ -14,6 +16,15 @@ def test_a_slice_passes_elsewhere(setting):
         pytest.skip(result.note)
     assert not result.failed, result.note
     assert result.passed > 10
+
+
+def test_every_kind_of_machine_is_tried():
+    names = " ".join(setting.name for setting in settings())
+    kernels = ("Haswell", "SkylakeX", "Zen", "Prescott", *ARCHITECTURES)
+    pythons = ("Python 3.11", "Python 3.12", "Python 3.13", "lowest versions")
+    systems = ("ASCII locale", "no home", "another working directory")
+    others = ("several BLAS threads", "NumPy without", "one core", "other draws", "random order")
+    assert [x for x in (*kernels, *pythons, *systems, *others) if x not in names] == []
 
 
 def test_what_fails_is_named(tmp_path, capsys):

@@ -13,6 +13,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import armlet
 from armlet import MotionLimits
 from armlet._support.blas import single_blas_thread
+from armlet.identification import (
+    cross_validate,
+    friction_shape,
+    identify_payload,
+    sigmoid_friction,
+)
 from armlet.identification.excitation import problem as problem_module
 from armlet.identification.excitation.excite import Candidate
 from armlet.identification.excitation.limits import State, limits_of
@@ -199,17 +205,46 @@ def test_ctrl_c_returns_the_best_so_far_within_all_limits(monkeypatch, calls):
     assert len(since) <= 4  # how good each start is, and no more search
 
 
-def test_blas_has_one_thread_within_and_as_many_as_before_after_the_last_call():
-    def threads():
-        return {x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"}
+def blas_threads():
+    return {x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"}
 
+
+def test_blas_has_one_thread_within_and_as_many_as_before_after_the_last_call():
     with threadpool_limits(2, user_api="blas"):
-        before = threads()
+        before = blas_threads()
         with single_blas_thread:
-            assert threads() == {1}
+            assert blas_threads() == {1}
             single_blas_thread(lambda: None)()
-            assert threads() == {1}
-        assert threads() == before
+            assert blas_threads() == {1}
+        assert blas_threads() == before
+
+
+ESTIMATIONS = (
+    *(armlet.identify, cross_validate, identify_payload),
+    *(friction_shape, sigmoid_friction),
+)
+
+
+@pytest.mark.parametrize("function", ESTIMATIONS, ids=lambda x: x.__name__)
+def test_an_estimation_uses_one_blas_thread(function):
+    def logs():
+        seen.update(blas_threads())
+        raise KeyError("the log")
+        yield
+
+    seen = set()
+    with threadpool_limits(2, user_api="blas"), pytest.raises(KeyError, match="the log"):
+        function(ARM, logs())
+    assert seen == {1}
+
+
+def test_excite_uses_one_blas_thread(monkeypatch):
+    def objective(*args):
+        raise KeyError(*blas_threads())
+
+    monkeypatch.setattr(Problem, "objective", objective)
+    with threadpool_limits(2, user_api="blas"), pytest.raises(KeyError, match="1"):
+        armlet.excite(ARM, 5.0, limits=ABOVE, starts=1)
 
 
 def test_joints_without_limits_of_position_are_kept_within_a_turn_and_that_is_said():

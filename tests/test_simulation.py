@@ -267,6 +267,46 @@ def test_gains_that_are_too_high_for_the_steps_are_reported(arm):
         armlet.simulate(arm, np.zeros(6), arguments={"gain": 0.01}, method=method, **options)
 
 
+@pytest.mark.parametrize("gain", [150.0, 200.0])
+@pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "rosenbrock2"])
+def test_gains_of_a_python_function_that_are_too_high_for_the_steps_are_reported(method, gain):
+    robot = armlet.load("planar2r").without_drives()
+
+    def end(gain, method):
+        def damp(t, q, qd):
+            return -gain * qd
+
+        run = armlet.simulate(robot, [0.3, 0.2], torque=damp, duration=0.5, dt=1e-3, method=method)
+        return run.q[-1]
+
+    with pytest.warns(DataWarning, match=r"of joint 'joint\d' alternates .* a smaller dt"):
+        wrong = end(gain, method)
+    assert np.abs(wrong - end(gain, "radau")).max() > 0.1
+    for few in (20.0, 100.0):  # without a warning
+        assert np.abs(end(few, method) - end(few, "radau")).max() < 2e-3
+
+
+@pytest.mark.parametrize("law", ["waves", "random", "sampled"])
+@pytest.mark.parametrize("steps", [4, 40, 400])
+def test_torques_of_a_python_function_may_have_edges_waves_and_noise(steps, law):
+    rng = np.random.default_rng(0)
+    laws = {
+        "waves": lambda t: (t > 0.1) + np.sin(2 * np.pi * t / 0.05),
+        "random": lambda t: rng.standard_normal(),
+        "sampled": lambda t: np.floor(t / 0.01) % 2,
+    }
+
+    def torque(t, q, qd):
+        return 0.1 * laws[law](t) - 5 * qd
+
+    dt = 0.4 / steps
+    robot = armlet.load("planar2r")
+    run = armlet.simulate(
+        robot, [0.3, 0.2], torque=torque, duration=0.4, dt=dt, method="rosenbrock2"
+    )
+    assert len(run) == steps + 1
+
+
 @pytest.mark.parametrize("method", INTEGRATORS)
 def test_steps_within_the_stability_limit_follow_springs_of_any_damping(method):
     slide = one_slide()
@@ -610,7 +650,7 @@ def test_a_gradient_that_is_not_finite_is_reported():
 HOSTILE = (
     *("inertia", "tau", "dt", "memory", "row", "u", "cost", "torque", "qdd", "given", "graph"),
     *("direction_q", "weight_q", "tangent_q", "cotangent_q", "sum_dt", "steps", "h", "x", "self"),
-    "arguments",
+    *("arguments", "kept"),
 )
 
 

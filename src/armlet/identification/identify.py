@@ -225,8 +225,8 @@ def _estimate(
         rows = [rows for run in data.samples for rows in regressor.rows(run)]
         estimate = estimators.robust(data.used, rows)
     else:
-        fit = estimators.weighted if estimator == "weighted" else estimators.ordinary
-        estimate = fit(data.used)
+        fits = {"weighted": estimators.weighted, "ordinary": estimators.ordinary}
+        estimate = fits[estimator](data.used)
     return estimate, data.used.together(1 / estimate.noise), None, None
 
 

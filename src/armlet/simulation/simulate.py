@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 
 from armlet._support import validation
@@ -57,6 +58,9 @@ UNEVEN = 1e-3
 """Largest difference allowed between duration / dt and an integer."""
 GROWTH = 0.1
 """Largest energy gain without a warning, relative to the range of the potential energy."""
+REVERSALS = 9
+"""Changes of a held torque, each larger than the last and against it, that feedback causes whose
+gains are too high for the steps; random torques have so many in a row in one of 1e6 steps."""
 INTERRUPTED = "interrupted"
 """The first word of `Trajectory.ended` after Ctrl-C."""
 SLOW = "the torque is a Python function, called at every step: an armlet.function is faster"
@@ -249,6 +253,8 @@ def simulate(
         )
     elif torque is None and not unstable:
         _check_energy(robot, result, arm.friction is not None)
+    elif python is not None and method in INTEGRATORS:
+        _check_held_torques(robot, np.array(python.rows), method, dt)
     return result
 
 
@@ -479,6 +485,29 @@ def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
             f"joint {run.joints[i]!r} is at {run.q[k, i]:g} at {run.t[k]:g} s, beyond its limits "
             f"{low[i]:g} to {high[i]:g}",
             returned[: int(np.searchsorted(returned.t, run.t[k]))],
+        )
+
+
+def _check_held_torques(robot: Robot, tau: Array, method: str, dt: float) -> None:
+    """Warn if a held torque alternates with growing amplitude: dt is too long for the feedback.
+
+    The gains of a Python function are unknown before the simulation: it may have a state of its
+    own, and therefore is not called to find its derivatives.
+    """
+    changes = np.diff(tau, axis=0)
+    before, size = changes[:-1], np.abs(changes)
+    grows = (changes[1:] * before < 0) & (size[1:] > size[:-1])
+    grows &= size[1:] > 1e-6 * np.abs(tau).max(0, initial=0.0)
+    if len(grows) < REVERSALS:
+        return
+    runs = sliding_window_view(grows, REVERSALS, axis=0).all(-1).any(0)
+    if runs.any():
+        warnings.warn(
+            f"the torque of joint {robot.coordinates[int(runs.argmax())].name!r} alternates from "
+            f"step to step and grows: the gains of the torque function are too high for steps of "
+            f"{dt:g} s by {method}, which hold torques; choose a smaller dt or an adaptive method",
+            DataWarning,
+            stacklevel=3,
         )
 
 
