@@ -13,7 +13,7 @@ import typer
 from numpy.typing import NDArray
 
 from armlet._support.files import check_writable, expand_user, write
-from armlet.api import Robot, function, load, minimal_parameters, trace
+from armlet.api import Robot, function, minimal_parameters, trace
 from armlet.cli.options import Json
 from armlet.cli.output import Table, Terminal, print_json, progress
 from armlet.cli.reference import by_definition, deviation, random_states
@@ -57,8 +57,6 @@ COUNTED = (
 TIMED, ROUNDS = ("inverse_dynamics", "inertia_matrix", "forward_dynamics"), 3
 PUBLISHED_JOINTS = 6
 """Number of joints for which published totals are compared."""
-OPENSYMORO = {"puma560": Count(345, 296)}
-"""Arm -> OpenSYMORO's operations for inverse dynamics with all inertias symbolic."""
 DURATION, DT, WAVES, SEED = 10.0, 1e-3, 8, 8
 """Duration and time step of the motion in s, number of harmonics, and random seed."""
 REACH = {"R": 1.2, "P": 0.3}
@@ -139,8 +137,6 @@ class Demo:
     published: list[Published]
     times: dict[str, Times]
     run: Trajectory
-    symoro: str
-    """Sentence that compares armlet with OpenSYMORO; empty for arms not in `OPENSYMORO`."""
     identified: Identified | None
     errors: Array
     """Error of each identified parameter, divided by the parameter's standard deviation."""
@@ -187,19 +183,7 @@ def collect(arm: Robot) -> Demo:
         Published(total, total.printed_count(n), total.count(n))
         for total in progress(chosen, "counting")
     ]
-    return Demo(arm, counted, published, times, run, _symoro(arm), identified, errors, left_out)
-
-
-def _symoro(arm: Robot) -> str:
-    theirs = OPENSYMORO.get(arm.name)
-    if theirs is None or arm != load(arm.name):
-        return ""
-    options: Any = {"constants": {"inertia": "symbolic"}, "minimal": False}
-    mine = trace(arm.without_drives(), "inverse_dynamics", **options).count()
-    return (
-        " Inverse dynamics of this arm with symbolic inertias, multiplications + "
-        f"additions: armlet {mine.M} + {mine.A}, OpenSYMORO {theirs.M} + {theirs.A}."
-    )
+    return Demo(arm, counted, published, times, run, identified, errors, left_out)
 
 
 # ------------------------------------------------------------------ a motion and its log
@@ -275,7 +259,7 @@ def _print(demo: Demo, where: str) -> None:
         console.print(f"numbers from {demo.arm.source}", style="dim")
     published = (
         f"armlet takes fewer operations than {demo.below} of the {len(demo.published)} counts "
-        f"that are published for arms with {PUBLISHED_JOINTS} joints.{demo.symoro}"
+        f"that are published for arms with {PUBLISHED_JOINTS} joints."
     )
     console.show(_operations(demo), _speed(demo), published)
     console.print()
@@ -375,7 +359,6 @@ def demo_page(demo: Demo) -> str:
         "published": len(demo.published),
         "joints": PUBLISHED_JOINTS,
         "below": demo.below,
-        "symoro": demo.symoro,
         "published_figure": figure_html(published_figure(demo.published)),
         "operations": "".join(
             f"<tr>{''.join(f'<td>{_words(x)}</td>' for x in row)}</tr>\n"
