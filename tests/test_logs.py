@@ -556,7 +556,7 @@ def test_dates_and_durations_are_time_in_their_own_unit(robot, run):
     steps = np.arange(len(run["t"])) * np.timedelta64(100, "us")
     dates = np.datetime64("2026-01-01T12:00") + steps
     arrays = {"t": np.arange(len(steps)) * 1e-4, "q": run["q"], "tau": run["tau"]}
-    for t in (steps, dates):
+    for t in (steps, dates, np.ma.array(steps), np.ma.array(dates)):
         same(Log.read({**arrays, "t": t}, robot), arrays)
     with pytest.raises(DataError, match="q is said to be in ns, which no joint of the robot can"):
         Log.read({**arrays, "q": np.stack([dates, dates], axis=1)}, robot)

@@ -100,7 +100,9 @@ def _read_one(
 def _array(values: Any, where: str) -> NDArray[Any]:
     """Return numbers, dates or durations as an array; masked numbers become nan."""
     if isinstance(values, np.ma.MaskedArray):
-        values = np.ma.filled(values.astype(float), np.nan)
+        is_time = values.dtype.kind in "mM"
+        values = values if is_time else values.astype(float)
+        values = values.filled(np.array("NaT" if is_time else "nan", values.dtype))
     try:
         array = np.asarray(values)
     except ValueError:
