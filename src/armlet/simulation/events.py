@@ -112,7 +112,7 @@ class Event:
 def find_events(
     events: Sequence[Event], trajectory: Trajectory, held: HeldArguments
 ) -> tuple[list[Occurrence], bool]:
-    """Return occurrences by time, up to the first that ends the run, and whether there is such."""
+    """Return occurrences by time, up to the first that ends the run, and whether one does."""
     crossings = []
     for event in events:
         for t in _crossings(event, trajectory, held):

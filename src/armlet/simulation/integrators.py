@@ -251,7 +251,7 @@ IMPLICIT = "rosenbrock2"
 
 
 def default_integrator(arm: Arm, explicit: str) -> str:
-    """Return the name of the default integrator: `IMPLICIT` if friction or stops act."""
+    """Return the default integrator: `IMPLICIT` if friction or stops act, else `explicit`."""
     return explicit if arm.friction is None and arm.stops is None else IMPLICIT
 
 

@@ -76,8 +76,8 @@ def rollout(
         The number of steps per returned row; the last row is the end of the run.
     reduce : Function, optional
         An `armlet.function` of q, qd, t and further arguments; also of tau, the torques of a step,
-        if `torque` is an array. The result's `cost` is the sum of its values at the start of every
-        step. Of q and qd, only the last row is then returned.
+        if `torque` is an array. The `cost` of the result is the sum of the function's values at the
+        start of every step. Of q and qd, only the last row is then returned.
     arguments : mapping of str to array_like, optional
         Further arguments of the functions by name: one value, or an array with a value per run
         (N, ...), per step (steps, ...), or per step and run (steps, N, ...).

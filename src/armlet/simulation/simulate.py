@@ -495,8 +495,7 @@ def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
 def _check_held_torques(robot: Robot, tau: Array, method: str, dt: float) -> None:
     """Warn if a held torque alternates with growing amplitude: dt is too long for the feedback.
 
-    This is found only after the simulation. Additional calls, to differentiate the Python function
-    before it, might change an internal state of the function.
+    Gains are not computed in advance, as further calls might change a stateful Python function.
     """
     changes = np.diff(tau, axis=0)
     before, size = changes[:-1], np.abs(changes)

@@ -1,8 +1,4 @@
-"""Trace steps of an integrator, compile them as a loop, and run the loop.
-
-A step is a function of q, qd, t, the step length dt and the inputs of an `Arm`. Steps are
-compiled as the body of a `Loop`, once for each robot, integrator, cost and set of forces.
-"""
+"""Trace the step of an integrator, compile it as the body of a `Loop`, and run the loop."""
 
 from __future__ import annotations
 

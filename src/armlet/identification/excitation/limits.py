@@ -69,7 +69,7 @@ class Limit:
 
     @cached_property
     def sides(self) -> tuple[Array, Array]:
-        """A and b of A y <= b for the quantity y: one row per finite limit, in half ranges."""
+        """A and b of the finite limits A y <= b of a quantity y, each divided by half its range."""
         lower, upper = self.range
         half = (upper - lower) / 2
         scale = np.where(np.isfinite(half), half, 1.0)
@@ -78,7 +78,7 @@ class Limit:
         return A[np.isfinite(b)], b[np.isfinite(b)]
 
     def slack(self, state: State) -> Array:
-        """Return distances to finite limits in half ranges, (k, sides); negative beyond a limit."""
+        """Return distances to finite limits, over half the range, (k, sides); negative beyond."""
         A, b = self.sides
         return np.asarray(b - self.values(state) @ A.T)
 
@@ -182,7 +182,7 @@ class MotionLimits:
         Corners (xmin, ymin, zmin) and (xmax, ymax, zmax) of a box that contains the tool, in base
         coordinates; infinite for no limit.
     margin : float
-        The unused share of the robot's own limits; limits that are passed have no margin.
+        The share of the robot's own limits that stays unused; passed limits have no margin.
     """
 
     position: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
