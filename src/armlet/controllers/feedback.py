@@ -104,11 +104,11 @@ def impedance(
 ) -> Function:
     """Impedance controller: a spring and a damper between a frame and its target.
 
-    The torques are g(q) + Jqᵀ (K e - D Jq q̇) - d q̇, with the gravity torques g, the Jacobian Jq of
-    the frame and its error e. A static force f deflects the frame by f / K. No matrix is inverted,
-    so singular postures are allowed. The energy of the arm and the springs K only decreases (Hogan
-    1985). The orientation error is the axis of the rotation from the frame to the target, times
-    the sine of the rotation angle, which should stay below 90°.
+    The torques are g(q) + Jqᵀ (K e - D Jq q̇) - d q̇, with the gravity torques g, and the Jacobian Jq
+    and the error e of the frame. A static force f deflects the frame by f / K. No matrix is
+    inverted, so singular postures are allowed. The energy of the arm and the springs K only
+    decreases (Hogan 1985). The orientation error is the axis of the rotation from the frame to the
+    target, times the sine of the rotation angle, which should stay below 90°.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def impedance(
 
 
 def gains(name: str, values: ArrayLike, *sizes: int) -> Array:
-    """Return gains as a vector of a length in `sizes`; repeat a single number `sizes[0]` times."""
+    """Return gains as a vector of an allowed length; repeat a single number `sizes[0]` times."""
     expected = f"one number, or {' or '.join(map(str, sizes))}"
     shapes = [(size,) for size in sizes]
     array = validation.array(values, name, (), *shapes, expected=expected, low=0)

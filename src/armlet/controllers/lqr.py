@@ -25,7 +25,7 @@ class Regulator(NamedTuple):
     torque: Function
     """The torques, a function of q and qd."""
     gain: Array
-    """The matrix G of the torques g(posture) + G (posture - q, -q̇), (n, 2 n)."""
+    """The matrix G of the torques h + G (posture - q, -q̇), where h hold the posture, (n, 2 n)."""
     cost: Array
     """The matrix S of the cost-to-go xᵀ S x with x = (q - posture, q̇), (2 n, 2 n)."""
 

@@ -164,9 +164,8 @@ def motion_frequencies(s: Spectrum) -> Array:
 def quiet_cutoff(s: Spectrum, bandwidth: float, derivatives: int) -> float:
     """Return the highest cut-off at which noise is at most a share `NOISE` of each derivative.
 
-    Noise with power density N, differentiated d = `derivatives` times, has below a frequency f the
-    variance N (2π)²ᵈ f²ᵈ⁺¹/(2d + 1). The variance of the noise-free derivative is that below the
-    bandwidth.
+    Noise with power density N, differentiated d times, has the variance N (2π)²ᵈ f²ᵈ⁺¹/(2d + 1)
+    below a frequency f. It is compared with the variance of the derivative below the bandwidth.
     """
     w = (2 * np.pi * s.f[:, None]) ** (2 * derivatives)
     own = np.where(s.f[:, None] <= bandwidth, np.maximum(s.power - s.floor, 0) * w, 0)

@@ -1,9 +1,8 @@
 """Identify the parameters of an arm, or of its payload, from logs.
 
 `preprocess` converts a log to samples. The torque model converts samples to rows of the equations
-W x = τ, with regressor W, parameters x and torques τ. A QR decomposition reduces the rows of a run
-to one triangular factor per joint. Least squares needs only these factors; the estimators
-`ALL_ROWS` need all rows.
+W x = τ, with regressor W and parameters x. A QR decomposition reduces the rows of each run to one
+triangular factor per joint. Least squares needs only these factors; `ALL_ROWS` need all rows.
 """
 
 from __future__ import annotations

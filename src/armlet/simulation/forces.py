@@ -103,7 +103,7 @@ def friction_torque(law: Friction, robot: RobotModel, qd: Array) -> Array:
 def friction_damping(
     law: Friction, robot: RobotModel, qd: Array, ahead: Array, share: float
 ) -> Array:
-    """Return the damping coefficients that stand for friction in an implicit step from `qd`.
+    """Return the damping coefficients of friction for an implicit step from velocity `qd`.
 
     The coefficient of a joint is `drive.viscous` plus (coulomb + Stribeck friction) times a slope,
     which depends on the predicted velocity `ahead`. If the joint speeds up, the slope is that of
@@ -376,8 +376,8 @@ def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
     """Return a `Rate` for each cause (friction, stops, torques) that depends on the state.
 
     A rate is the largest absolute eigenvalue of H q̈ = -K q - D q̇, where -K and -D are the
-    derivatives of the forces by q and q̇. Friction is differentiated at rest, where its slope is
-    largest; stops in contact; torques at the state q, qd and time 0.
+    derivatives of the forces by q and q̇. The derivatives of friction are those at rest, where they
+    are largest; those of stops are in contact; those of torques are at time 0 in state q, qd.
     """
     causes = [x for x in _derivatives(arm, q, qd, u) if np.any(x[1]) or np.any(x[2])]
     if not causes:

@@ -59,8 +59,8 @@ UNEVEN = 1e-3
 GROWTH = 0.1
 """Largest energy gain without a warning, relative to the range of the potential energy."""
 REVERSALS = 9
-"""A held torque that alternates with growing changes in this many successive steps is a sign of
-gains that are too high for the steps; random torques hardly do so."""
+"""Gains count as too high for the step length if a held torque alternates, with growing changes, in
+this many successive steps; random torques hardly do so."""
 INTERRUPTED = "interrupted"
 """The first word of `Trajectory.ended` after Ctrl-C."""
 SLOW = "the torque is a Python function, called at every step: an armlet.function is faster"
@@ -315,7 +315,7 @@ def _fixed_steps(steps: Steps, q0: Array, qd0: Array) -> tuple[Array, Array, Arr
 def _row_by_row(
     steps: Steps, python: PythonTorque | None, x0: Array, adaptive: Adaptive
 ) -> tuple[Array, Array, Array, str]:
-    """Return what `_fixed_steps` does, for an adaptive integrator or a Python torque function."""
+    """Return rows as `_fixed_steps` does, for adaptive integrators or Python torque functions."""
     states: list[Array] = []
     begun, n, ended = time.monotonic(), len(x0) // 2, ""
     if python is None or steps.method in ADAPTIVE:
@@ -495,7 +495,7 @@ def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
 def _check_held_torques(robot: Robot, tau: Array, method: str, dt: float) -> None:
     """Warn if a held torque alternates with growing amplitude: dt is too long for the feedback.
 
-    Gains are not computed in advance, as further calls might change a stateful Python function.
+    Gains are not computed in advance: further calls of a Python function may change its state.
     """
     changes = np.diff(tau, axis=0)
     before, size = changes[:-1], np.abs(changes)

@@ -142,10 +142,7 @@ def joints_of_unknown_noise(factors: Factors) -> list[int]:
 
 
 def weighted(factors: Factors) -> Estimate:
-    """Return the estimate with weight 1/noise for each joint; the residuals determine the noise.
-
-    All joints have the same weight if any joint has too few rows to estimate the noise.
-    """
+    """Return the estimate with weight 1/noise for each joint; the residuals determine the noise."""
     if joints_of_unknown_noise(factors):
         return ordinary(factors)
     estimate = _with_weights(factors, np.ones(len(factors.R)))
@@ -229,9 +226,9 @@ def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[
     """Estimate parameters φ and drive gains 1/k from currents i and known torques y of a payload.
 
     Each joint's currents are i = k (Y φ + y) plus noise, with the regressor Y; `factors` are those
-    of (Y | y | i). Gauss-Newton steps in φ and k minimise the noise. They begin at the solution of
-    Y φ - i/k = -y, which is biased by noise. Without y, φ and k would be determined only up to a
-    factor (Gautier and Briot 2014). `repeats` is the ratio of all rows to independent rows.
+    of (Y | y | i). Gauss-Newton steps in φ and k minimise the noise-weighted residuals. They begin
+    at the solution of Y φ - i/k = -y, which noise biases. Without y, φ and k would be determined up
+    to a factor (Gautier and Briot 2014). `repeats` is the ratio of all rows to independent rows.
     """
     n, size, _ = factors.R.shape
     p = size - 2

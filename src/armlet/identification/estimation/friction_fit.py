@@ -50,8 +50,8 @@ def friction_shape(
     Returns
     -------
     Friction
-        The law, for `TorqueModel(friction=...)` and `Plant(friction=...)`. If `stribeck` is True,
-        its field `stribeck` is 1: for a plant, replace it by the torques that `identify` estimates.
+        The law, for `TorqueModel(friction=...)` and `Plant(friction=...)`. If Stribeck friction is
+        included, the law has stribeck = 1: for a plant, replace it by the estimates of `identify`.
     """
     from scipy.optimize import minimize  # which takes as long to load as all of armlet
 

@@ -36,15 +36,15 @@ Distance = Literal["entropic", "euclidean"]
 DISTANCES: tuple[Distance, ...] = get_args(Distance)
 Boxes = float | Mapping[str, tuple[ArrayLike, ArrayLike]]
 LEAST = 1e-4
-"""The lower bound on the eigenvalues of P P₀⁻¹, with pseudo-inertias P, and P₀ of the prior."""
+"""The lower bound on the eigenvalues of P P₀⁻¹, with P and P₀ as in the module's docstring."""
 NONNEGATIVE = ("rotor_inertia", "viscous", "coulomb")
 """The parameters of drives that must not be negative."""
 LARGEST = 1e6
-"""If a singular value of the torque equations exceeds this, the solver gets scaled equations."""
+"""If a singular value of the torque equations exceeds this, all equations are scaled down."""
 ENOUGH = {"reduced_tol_gap_abs": 1e-6, "reduced_tol_gap_rel": 1e-6, "reduced_tol_feas": 1e-7}
-"""If the solver stalls, a solution within these tolerances is accepted: it is accurate to 1 %."""
+"""If the solver stalls, a solution within these reduced tolerances is accepted."""
 FAINT = 1e-6
-"""The weight of squared drive parameters, which takes those without effect on the data to zero."""
+"""The weight of squared drive parameters in the cost; it makes undetermined ones zero."""
 ENTRIES = np.triu_indices(4)
 ROOTS = np.where(ENTRIES[0] == ENTRIES[1], 1.0, np.sqrt(2.0))
 """Factors of `ENTRIES`, the upper triangle of a 4 x 4 matrix: √2 for entries that occur twice."""

@@ -280,8 +280,8 @@ def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
 def _share_within(problem: Problem, best: Candidate, times: Array) -> float:
     """Return the largest scale, up to 1, of a trajectory about its posture that breaks no limit.
 
-    Bisection checks only the times at which a limit was broken. It is repeated with more times if
-    the result breaks a limit at others.
+    Bisection checks only the times at which a limit was broken. If the result breaks a limit at
+    other times, these are added and bisection is repeated.
     """
     still, moved = (_state(problem, x, times) for x in (best.still, best.x))
 

@@ -41,7 +41,7 @@ class State(NamedTuple):
 
 
 class Range(NamedTuple):
-    """Lower and upper limits, one per entry; infinite where an entry has no limit."""
+    """Lower and upper limits of the entries of a quantity; infinite where there is no limit."""
 
     lower: Array
     upper: Array
@@ -78,7 +78,7 @@ class Limit:
         return A[np.isfinite(b)], b[np.isfinite(b)]
 
     def slack(self, state: State) -> Array:
-        """Return distances to finite limits, over half the range, (k, sides); negative beyond."""
+        """Return distances to finite limits in half ranges, (k, sides); negative beyond a limit."""
         A, b = self.sides
         return np.asarray(b - self.values(state) @ A.T)
 

@@ -55,7 +55,7 @@ class Path(ABC):
 
     @cached_property
     def free(self) -> Array:
-        """A basis (m, p) of the coefficients for rest at both ends, orthonormal over `scale`."""
+        """A basis (m, p) of coefficients for rest at both ends; free / scale is orthonormal."""
         ends = self.basis(np.array([0.0, self.duration]))
         rest = np.vstack([ends[1], ends[2]]) * self.scale
         _, values, rows = np.linalg.svd(rest)
@@ -232,7 +232,7 @@ class Regressor:
 
 
 class Problem:
-    """Optimisation of coefficients x (p, n) of the basis `path.free`, in half joint ranges."""
+    """Optimisation of coefficients x (p, n) of `path.free`, in units of half the joint ranges."""
 
     def __init__(
         self, path: Path, regressor: Regressor, limits: list[Limit], positions: Range
