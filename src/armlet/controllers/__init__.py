@@ -1,8 +1,8 @@
-"""Controllers as user functions (`armlet.function`) for simulation and C code, and a `Sampler`.
+"""Feedback controllers as `armlet.function`s, and `Sampler`, a model predictive controller.
 
-The controllers do not compensate friction. Except in `tracker`, gains are constants of the compiled
-program. To pass gains as arguments, write a user function. To limit torques, call the controller in
-a user function.
+The controllers do not compensate friction. Their gains are constants of the compiled program; only
+`tracker` takes gains as arguments. To limit torques, write an `armlet.function` that calls the
+controller and limits its result.
 """
 
 from armlet.controllers.feedback import computed_torque, impedance, pd_with_gravity

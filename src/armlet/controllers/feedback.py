@@ -15,8 +15,8 @@ Array = NDArray[np.float64]
 def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
     """PD controller with gravity compensation.
 
-    The torques are g(q) + K (target - q) - D q̇. The arm reaches a constant target from every state,
-    as the energy of the arm and the springs K only decreases (Takegaki and Arimoto 1981).
+    The torques are g(q) + K (target - q) - D q̇, with the gravity torques g. For K, D > 0, an arm
+    without friction reaches a constant target from every state (Takegaki and Arimoto 1981).
 
     Parameters
     ----------
@@ -50,9 +50,10 @@ def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
 
 
 def computed_torque(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
-    """Computed-torque controller: inverse dynamics of a corrected target acceleration.
+    """Computed-torque controller: inverse dynamics of the target acceleration plus PD feedback.
 
-    With an exact model, e = target - q obeys ë + D ė + K e = 0, critically damped for D = 2 √K.
+    If the model is exact, the error e = target - q obeys ë + D ė + K e = 0. The choice D = 2 √K
+    gives critical damping.
 
     Parameters
     ----------
@@ -103,23 +104,23 @@ def impedance(
 ) -> Function:
     """Impedance controller: a spring and a damper between a frame and its target.
 
-    The torques are g(q) + Jqᵀ (K e - D Jq q̇) - d q̇, with the Jacobian Jq and the error e of the
-    frame. A static force deflects the frame by force over stiffness; the inertia of the arm does
-    not change. No matrix is inverted, so singular postures are allowed, and the energy of the arm
-    and its springs only decreases (Hogan 1985). The orientation error is the axis of the rotation
-    from the frame to the target, times the sine of the angle, which should stay below 90°.
+    The torques are g(q) + Jqᵀ (K e - D Jq q̇) - d q̇, with the gravity torques g, and the Jacobian Jq
+    and the error e of the frame. A static force f deflects the frame by f / K. No matrix is
+    inverted, so singular postures are allowed. The energy of the arm and the springs K only
+    decreases (Hogan 1985). The orientation error is the axis of the rotation from the frame to the
+    target, times the sine of the rotation angle, which should stay below 90°.
 
     Parameters
     ----------
     robot : Robot
     stiffness, damping : array_like of shape (), (3,) or (6,)
-        K and D along the axes of the base, in N/m and N s/m. One number or three for K control the
-        position alone; of six, the first three act on the orientation, in Nm/rad and Nm s/rad. D is
-        one number for all axes, or one per axis.
+        K and D along the axes of the base. If K is one number or three, the controller acts on the
+        position alone (N/m, N s/m). If K has six numbers, the first three act on the orientation
+        (Nm/rad, Nm s/rad). D is one number for all axes, or one number per axis.
     frame : str, optional
         The name of the frame; by default the tool.
     joint_damping : array_like of shape () or (n,)
-        d in Nm s/rad or N s/m, which damps joint motion that leaves the frame at rest.
+        d in Nm s/rad or N s/m, which also damps joint motions that leave the frame at rest.
 
     Returns
     -------
@@ -159,7 +160,7 @@ def impedance(
 
 
 def gains(name: str, values: ArrayLike, *sizes: int) -> Array:
-    """Return gains as a vector of a length in `sizes`; repeat a single number `sizes[0]` times."""
+    """Return gains as a vector of an allowed length; repeat a single number `sizes[0]` times."""
     expected = f"one number, or {' or '.join(map(str, sizes))}"
     shapes = [(size,) for size in sizes]
     array = validation.array(values, name, (), *shapes, expected=expected, low=0)

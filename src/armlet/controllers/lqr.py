@@ -16,7 +16,7 @@ from armlet.errors import DataError, ModelError, listing, quote
 from armlet.simulation.step import check_steps
 
 BALANCE = 1e-6
-"""Largest gravity torque on a joint without a drive, relative to the arm's weight times 1 m."""
+"""The largest accepted gravity torque on a joint without drive, relative to weight times 1 m."""
 
 
 class Regulator(NamedTuple):
@@ -25,9 +25,9 @@ class Regulator(NamedTuple):
     torque: Function
     """The torques, a function of q and qd."""
     gain: Array
-    """The matrix G of the torques g(posture) + G (posture - q, -q̇), (n, 2 n)."""
+    """The matrix G of the torques h + G (posture - q, -q̇), where h hold the posture, (n, 2 n)."""
     cost: Array
-    """The matrix S of the future cost xᵀ S x with x = (q - posture, q̇), (2 n, 2 n)."""
+    """The matrix S of the cost-to-go xᵀ S x with x = (q - posture, q̇), (2 n, 2 n)."""
 
 
 class Tracker(NamedTuple):
@@ -36,10 +36,10 @@ class Tracker(NamedTuple):
     torque: Function
     """The torques, a function of q, qd and the four `arguments`."""
     arguments: dict[str, Array]
-    """`target`, `target_velocity` and `feedforward` (torques) of shape (steps, n), and `gain` of
-    shape (steps, n, 2 n), for `arguments=` of `simulate` and `rollout`."""
+    """The `arguments=` for `simulate` and `rollout`: `target`, `target_velocity` and `feedforward`
+    (torques) of shape (steps, n), and `gain` of shape (steps, n, 2 n)."""
     cost: Array
-    """The matrices S of the future cost at each row of the trajectory, (steps + 1, 2 n, 2 n)."""
+    """The matrix S of the cost-to-go at each row of the trajectory, (steps + 1, 2 n, 2 n)."""
 
 
 def regulator(
@@ -53,8 +53,8 @@ def regulator(
 ) -> Regulator:
     """Design a linear-quadratic regulator that holds a posture.
 
-    For the linear model `robot.state_space` at the posture, the regulator minimises the integral of
-    xᵀ Q x + uᵀ R u, where x and u are deviations of (q, q̇) and of the torques from equilibrium.
+    The regulator minimises the integral of xᵀ Q x + uᵀ R u, where x and u are the deviations of
+    (q, q̇) and of the torques from equilibrium, for the linear model `robot.state_space`.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def tracker(
 ) -> Tracker:
     """Design a time-varying linear-quadratic regulator along a trajectory.
 
-    The feedforward torques are the inverse dynamics of each row, held during a step. The gains
+    The feedforward torques of a step are the inverse dynamics of the row at its start. The gains
     follow from the discrete Riccati recursion, backwards in time, with a linear model at each row.
 
     Parameters
@@ -142,7 +142,8 @@ def tracker(
     state_cost, torque_cost : array_like
         Q and R, as in `regulator`.
     end_cost : array_like, optional
-        S at the last row: a number, diagonal or matrix; by default that of an infinite horizon.
+        The matrix S of the cost-to-go at the last row: one number, the diagonal or the matrix; by
+        default the solution for an infinite horizon.
 
     Returns
     -------
@@ -209,7 +210,7 @@ def _step_gain(A: Array, B: Array, R: Array, S: Array) -> Array:
 
 
 def _infinite_horizon_cost(time: str, A: Array, B: Array, Q: Array, R: Array) -> Array:
-    """Solve the algebraic Riccati equation in "continuous" or "discrete" time."""
+    """Return S of the algebraic Riccati equation in "continuous" or "discrete" time."""
     from scipy import linalg  # slow to import
 
     solve = linalg.solve_continuous_are if time == "continuous" else linalg.solve_discrete_are

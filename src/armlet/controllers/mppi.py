@@ -21,10 +21,10 @@ from armlet.simulation.step import check_result, check_steps
 class Sampler:
     """Model predictive path integral controller (Williams and others 2017).
 
-    A plan has one row for each of the next steps: by default, torques in excess of gravity torques.
-    Each call simulates randomly changed plans from the given state, replaces the plan by their mean
-    with weights exp(-cost / temperature), returns the torques of the first step, and shifts the
-    plan by one step.
+    A plan has one row per future step: by default, the torques that are added to gravity torques.
+    Each call changes the plan at random many times, and simulates these plans from a given state.
+    Their mean, with weights exp(-cost / temperature), is the new plan. The call returns the torques
+    of its first step, and shifts the plan by one step.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Sampler:
     steps : int
         The number of steps in a plan.
     noise : array_like of shape () or (m,)
-        The standard deviation of changes: one number, or one for each of the m entries of a step.
+        The standard deviation of random changes: one number, or one for each entry of a plan row.
     temperature : float
         A plan that costs this much more than the best plan has 1/e of the best plan's weight.
     samples : int
@@ -46,8 +46,8 @@ class Sampler:
     correlation : float
         The correlation between changes in consecutive steps, at least 0 and below 1.
     torque : Function, optional
-        The torques, as a function of q, qd, plan (of any size m) and further arguments; by default
-        the gravity torques plus the plan.
+        The torques, as a function of q, qd, plan (one row, of any size m) and further arguments; by
+        default the gravity torques plus this row.
     seed : int or numpy.random.Generator, optional
         The seed of the random changes.
     method, threads

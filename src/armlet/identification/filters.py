@@ -69,9 +69,9 @@ def decimate(
 ) -> Array:
     """Filter `count` rows as `lowpass` does; return only the filtered rows at `indices`.
 
-    `blocks` yields consecutive rows in arrays, beginning with row `first`. They must include all
-    rows within `half_width` of an index. A filtered row is a weighted mean of the rows around its
-    index, so only one block is in memory. Both ends are extended by odd reflection.
+    `blocks` yields arrays of consecutive rows, beginning with row `first`. The blocks must include
+    all rows within `half_width` of an index. A filtered row is a weighted mean of the rows around
+    its index, so only one block is in memory. Both ends are extended by odd reflection.
     """
     half = half_width(cutoff, rate)
     gain = _gain(np.fft.rfftfreq(4 * half, 1 / rate), cutoff, order)
@@ -116,8 +116,8 @@ def smoothing_spline(
 ) -> list[Array]:
     """Fit a smoothing spline to samples (t, x); return its values and derivatives at times `at`.
 
-    The spline y that minimises Σ (x - y)² + λ ∫ ÿ² has the gain 1/(1 + λ ω⁴ Δt) at a frequency ω.
-    λ is chosen such that the gain at the cut-off is one half.
+    The spline y minimises Σ (x - y)² + λ ∫ ÿ². With the mean time step Δt, its gain at an angular
+    frequency ω is 1/(1 + λ ω⁴ Δt). The choice of λ makes the gain at the cut-off one half.
     """
     from scipy import interpolate  # which takes as long to load as all of armlet
 
@@ -165,7 +165,7 @@ def quiet_cutoff(s: Spectrum, bandwidth: float, derivatives: int) -> float:
     """Return the highest cut-off at which noise is at most a share `NOISE` of each derivative.
 
     Noise with power density N, differentiated d times, has the variance N (2π)²ᵈ f²ᵈ⁺¹/(2d + 1)
-    below a frequency f. The derivative's own variance is taken up to the bandwidth, without noise.
+    below a frequency f. It is compared with the variance of the derivative below the bandwidth.
     """
     w = (2 * np.pi * s.f[:, None]) ** (2 * derivatives)
     own = np.where(s.f[:, None] <= bandwidth, np.maximum(s.power - s.floor, 0) * w, 0)

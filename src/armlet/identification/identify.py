@@ -1,8 +1,8 @@
 """Identify the parameters of an arm, or of its payload, from logs.
 
 `preprocess` converts a log to samples. The torque model converts samples to rows of the equations
-W x = τ for the parameters x. A QR decomposition reduces the rows of each run to one triangular
-factor per joint. Least squares needs only these factors; the estimators `ALL_ROWS` need all rows.
+W x = τ, with regressor W and parameters x. A QR decomposition reduces the rows of each run to one
+triangular factor per joint. Least squares needs only these factors; `ALL_ROWS` need all rows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from armlet.robot.components import BASE, PHI
 Estimator = Literal["ordinary", "weighted", "robust", "instrumental"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 STORED = 8
-"""The number of runs whose samples are stored; later runs store only triangular factors."""
+"""The number of runs whose samples are stored; of later runs, only triangular factors are."""
 ALL_ROWS = {"instrumental": "instrumental variables", "robust": "a robust estimate"}
 """The estimators that need all rows at once, mapped to their names in messages."""
 
@@ -205,7 +205,7 @@ def _doubts(regressor: TorqueRegressor, factors: Factors, estimator: str) -> Ite
 def _estimate(
     estimator: Estimator, regressor: TorqueRegressor, data: Runs, instrument: Instrument | None
 ) -> tuple[Estimate, Array, InstrumentTest | None, Gains | None]:
-    """Return the estimate, (W | τ) for `physical_parameters`, the instrument test and the gains."""
+    """Return the estimate, its (W | τ) divided by noise, the instrument test and the gains."""
     if regressor.gains:
         joints = regressor.robot.joint_names
         estimate, gains = estimators.calibrate(data.used, joints, data.repeats)
@@ -337,9 +337,9 @@ def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log:
 def _independent_share(samples: Samples) -> float:
     """Return the ratio of independent rows to all rows.
 
-    Noise filtered at a cut-off f has 2 a f independent values per second. Here a is the integral
-    over x, the frequency divided by f, of the squared gain 1 / (1 + x²ᵐ)² of a Butterworth filter
-    of order m that is applied forwards and backwards.
+    White noise after a filter with cut-off f has 2 a f independent values per second. The factor a
+    is the integral of the squared gain 1 / (1 + x²ᵐ)² over x, which is frequency divided by f. This
+    gain is that of a Butterworth filter of order m, applied forwards and backwards.
     """
     if len(samples.indices) < 2:
         return 1.0
@@ -440,7 +440,7 @@ def identify_payload(
     Returns
     -------
     Payload
-        `robot.with_payload(payload.mass, payload.com, payload.inertia, frame)` is the loaded arm.
+        The loaded arm is `robot.with_payload(payload.mass, payload.com, payload.inertia, frame)`.
     """
     robot = arm.regressor.robot if isinstance(arm, Identified) else arm
     body, at = robot.frame(frame)

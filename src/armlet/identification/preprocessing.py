@@ -22,7 +22,7 @@ from armlet.identification.logs.log import Load, Log, Reader, each_log, open_log
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 JITTER = 1e-3
-"""Logs are resampled if times deviate from an even grid by this share of a step."""
+"""Logs are resampled if a time deviates from an even grid by more than this share of a step."""
 GAP = 10.0
 """A time step is a gap if it exceeds both this many median steps and 1/(4 bandwidth)."""
 LOWEST_RATE, HIGHEST_BANDWIDTH, HIGHEST_CUTOFF = 0.9, 0.2, 0.4
@@ -51,9 +51,7 @@ BLOCK = 512
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """A preprocessed log, one row per time.
-
-    Regressors are evaluated at all rows; `decimate` then filters their columns and the torques.
+    """A preprocessed log, one row per time. Regressors are evaluated at all rows, then decimated.
 
     Attributes
     ----------
@@ -68,11 +66,11 @@ class Samples:
     indices : array of int of shape (m,)
         The indices of the rows that remain after decimation.
     bandwidth, order : float or None, int
-        The cut-off of the parallel filter in Hz, or None for no filter; the order of all filters.
+        The cut-off of the parallel filter in Hz (None: no filter), and the order of all filters.
     joints, name : tuple of str, str
         The names of the joints and of the log.
     choices, notes : mapping, tuple of str
-        The preprocessing choices by name; notes of the log, then notes on these choices.
+        The preprocessing choices by name; the notes of the log and notes on these choices.
     payload : Load, optional
         The known payload that the arm carried.
     """
@@ -97,10 +95,7 @@ class Samples:
         return len(self.t)
 
     def blocks(self) -> "Iterator[Samples]":
-        """Yield consecutive blocks of the samples on which decimated rows depend.
-
-        To save memory, evaluate a model block by block, and pass the results to `decimate`.
-        """
+        """Yield consecutive blocks of the rows on which decimated rows depend, to save memory."""
         for rows in self._block_rows():
             yield self._rows(rows)
 
@@ -127,8 +122,8 @@ class Samples:
     def chunks(self, rows: int) -> "Iterator[Samples]":
         """Yield chunks of the samples with at most `rows` decimated rows each, to save memory.
 
-        Each chunk extends beyond its decimated rows by the filter's half width. The concatenated
-        results of decimating each chunk therefore equal those of all samples, up to rounding.
+        Each chunk extends beyond its decimated rows by the filter's half width. To decimate chunk
+        by chunk therefore gives the same rows as to decimate all samples, up to rounding.
         """
         for k in range(0, len(self.indices), max(1, rows)):
             indices = self.indices[k : k + max(1, rows)]
@@ -474,7 +469,7 @@ def _joint_in_motion(
 
 
 def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[Flags, float]:
-    """Flag times 0.5/`bandwidth` or more from rests over `longer` s; also return the rest time."""
+    """Flag times 0.5/`bandwidth` or more from rests over `longer` s; also return their time."""
     half = 0.5 / bandwidth
     change = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]])))
     first, last = t[change[::2]], t[change[1::2] - 1]

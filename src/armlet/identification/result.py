@@ -58,7 +58,7 @@ class Identified(Plottable):
     estimate : Estimate
         The parameters by least squares or instrumental variables, with covariance and noise.
     standard : array, optional
-        The standard parameters (ten per body, then drives and further columns) of those physical
+        The standard parameters (ten per body, then drives and further columns) of the physical
         bodies that fit the torques best; None if physical bodies were not requested.
     fits : mapping of str to Fit
         Torque errors on the data used, by solution name, such as "least squares" or "consistent";
@@ -114,7 +114,11 @@ class Identified(Plottable):
 
     @property
     def solutions(self) -> dict[str, Array]:
-        """The parameters by solution name: `values` and, if requested, those of physical bodies."""
+        """The values of the parameters `names` in each solution, by the name of the solution.
+
+        The estimate `values` has the name `method`. If physical bodies were requested, a second
+        solution, "consistent", has the parameters of these bodies.
+        """
         physical = {} if self.standard is None else {CONSISTENT: self.regressor.Lam @ self.standard}
         return {self.method: self.values, **physical}
 
@@ -168,7 +172,7 @@ class Identified(Plottable):
         return self.torques(q, qd, qdd, solution), deviations
 
     def torques(self, q: Array, qd: Array, qdd: Array, solution: str | None = None) -> Array:
-        """Return the torques (k, n) of `robot` or the named `solution`, springs included."""
+        """Return the torques (k, n) of `robot` or the named `solution`, which include springs."""
         return self._torques(q, qd, qdd, self._parameters(solution))
 
     def _torques(self, q: Array, qd: Array, qdd: Array, x: Array) -> Array:

@@ -20,14 +20,14 @@ StateFunction = Callable[[float, Array, Array], ArrayLike]
 
 @dataclass(frozen=True)
 class HeldArguments:
-    """Arguments of events and recorded functions besides the state: one value, or one per step."""
+    """Further arguments of events and recorded functions: constant, or with one row per step."""
 
     arguments: Mapping[str, ArrayLike]
     dt: float
     steps: int
 
     def at(self, function: Function, state: Mapping[str, Array]) -> list[Array]:
-        """Return the arguments of a function in order, with one row per time `state["t"]`."""
+        """Return all arguments of a function in order, each with a row per time in `state["t"]`."""
         values = dict(state)
         for name, shape in argument_shapes(function, state, self.arguments).items():
             value = validation.array(self.arguments[name], name, finite=False)
@@ -37,7 +37,7 @@ class HeldArguments:
 
 
 def held_rows(value: Array, shape: tuple[int, ...], t: Array, dt: float, steps: int) -> Array:
-    """Return one row per time: `value` if it is constant, or its row for the step at that time."""
+    """Return one row per time: `value` itself if constant, or its row for the step at that time."""
     if value.shape == shape:
         return np.broadcast_to(value, (len(t), *shape))
     return value[np.minimum(step_at(t, dt), steps - 1)]
@@ -112,7 +112,7 @@ class Event:
 def find_events(
     events: Sequence[Event], trajectory: Trajectory, held: HeldArguments
 ) -> tuple[list[Occurrence], bool]:
-    """Return occurrences by time, up to the first that ends the run, and whether any ends it."""
+    """Return occurrences in order of time up to one that ends the run, and whether one ends it."""
     crossings = []
     for event in events:
         for t in _crossings(event, trajectory, held):

@@ -29,7 +29,7 @@ Array = Any
 Inputs = Mapping[str, Array]
 """Name -> value of inputs besides the state: `tau`, `inertia`, and arguments of user functions."""
 LEAST = 1e-6
-"""In `friction_damping`, velocity changes count as at least `LEAST` times `law.velocity`."""
+"""The least velocity change that `friction_damping` divides by, relative to `law.velocity`."""
 
 
 # ------------------------------------------------------------------ friction
@@ -49,7 +49,7 @@ class Friction:
     stribeck : float or tuple of floats
         Friction near rest minus Coulomb friction (torque or force): one number, or one per joint.
     stribeck_velocity : float
-        The velocity w in rad/s or m/s at which this difference has fallen to about a third.
+        The velocity w in rad/s or m/s at which Stribeck friction has fallen to about a third.
     """
 
     velocity: float = 1e-2
@@ -103,12 +103,12 @@ def friction_torque(law: Friction, robot: RobotModel, qd: Array) -> Array:
 def friction_damping(
     law: Friction, robot: RobotModel, qd: Array, ahead: Array, share: float
 ) -> Array:
-    """Return damping coefficients of friction for a step from velocity `qd` to about `ahead`.
+    """Return the damping coefficients of friction for an implicit step from velocity `qd`.
 
-    A coefficient is `drive.viscous` plus (coulomb + Stribeck friction) times a slope. If a joint
-    speeds up, this is the slope of `friction_direction` at `qd`. If a joint slows down, it is the
-    mean slope between `qd` and `ahead`, which is larger. If a joint reverses, it is
-    1 / (`share` |q̇|), where speeds |q̇| below `law.velocity` count as `law.velocity`.
+    The coefficient of a joint is `drive.viscous` plus (coulomb + Stribeck friction) times a slope,
+    which depends on the predicted velocity `ahead`. If the joint speeds up, the slope is that of
+    `friction_direction` at `qd`. If it slows down, the slope is the mean between `qd` and `ahead`,
+    which is larger. If it reverses, the slope is 1 / (`share` max(|q̇|, `law.velocity`)).
     """
     damping = []
     factors = robot._joint_velocities([1] * robot.nv)  # joint velocities if all of qd is 1
@@ -209,7 +209,7 @@ class Plant:
     stops : bool or Stops
         Whether joints have stops at their limits; a `Stops` also sets their stiffness and damping.
     inertia : array_like of shape (nb, 10), optional
-        Parameters in place of `robot.phi`; for `rollout` also of shape (N, nb, 10), a set per run.
+        Inertial parameters instead of `robot.phi`; for `rollout` also (N, nb, 10), one set per run.
 
     Examples
     --------
@@ -321,10 +321,10 @@ class Arm:
     def _simplified(
         self, function: Callable[..., Array], t: Any, q: Array, qd: Array, u: Inputs
     ) -> Array:
-        """Evaluate `function`; if there is a torque function, first simplify `function` as a whole.
+        """Trace `function`; if there is a torque function, first simplify `function` as a whole.
 
-        The torque function and the dynamics then share operations. Simplifying whole steps would
-        take several times as long, and gain 1 %.
+        The torque function and the dynamics then share common subexpressions. To simplify whole
+        steps would take much longer, with little gain.
         """
         if self.torque is None:
             return function(q, qd, t, **u)
@@ -341,7 +341,7 @@ def state_inputs(robot: RobotModel) -> list[Input]:
 
 
 PREFIX = "arguments."
-"""Name prefix of inputs for arguments of user functions, so that their names cannot clash."""
+"""The prefix of inputs for arguments of user functions; it avoids clashes with other inputs."""
 
 
 def argument_input(name: str) -> str:
@@ -373,11 +373,11 @@ class Rate(NamedTuple):
 
 
 def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
-    """Return the `Rate` of friction, of stops and of torques, if they depend on the state.
+    """Return a `Rate` for each cause (friction, stops, torques) that depends on the state.
 
-    Each rate is the largest absolute eigenvalue of H q̈ = -K q - D q̇, where -K and -D are the
-    derivatives of the forces by q and q̇. Those of friction are taken at rest, where its slope is
-    largest, those of stops in contact, and those of torques at the state q, qd and time 0.
+    A rate is the largest absolute eigenvalue of H q̈ = -K q - D q̇, where -K and -D are the
+    derivatives of the forces by q and q̇. The derivatives of friction are those at rest, where they
+    are largest; those of stops are in contact; those of torques are at time 0 in state q, qd.
     """
     causes = [x for x in _derivatives(arm, q, qd, u) if np.any(x[1]) or np.any(x[2])]
     if not causes:
@@ -418,7 +418,7 @@ def cached_rates(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
 
 
 def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str, Array, Array]]:
-    """Yield each cause (see `Rate`) with K and D, minus the derivatives of its forces by q, qd."""
+    """Yield each cause (see `Rate`) with K and D: minus the derivatives of its forces by q, qd."""
     robot = arm.robot
     gamma = robot._joint_velocities(np.eye(robot.nv)).T  # derivatives of joint velocities by qd
     none = np.zeros((robot.nv, robot.nv))

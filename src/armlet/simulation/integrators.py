@@ -4,11 +4,11 @@ To add an integrator, add an entry to `INTEGRATORS`: the result of `runge_kutta`
 `adams_bashforth`, or an `Integrator` with a step function of (arm, h, t, q, qd, u), where h is the
 step length, t the time, and u the further inputs of the arm, such as torques.
 
-To obtain the number `stability`, let a step act on damped springs, q̈ = -ω² q - 2 ζ ω q̇, of all
-ζ ≥ 0. The step is a linear map of the state (and memory). With λ the largest absolute eigenvalue,
-find the h λ up to which the spectral radius of this map is at most 1 + 1e-4 for every ζ, and round
-it down. The number `decay` is the same for a damper alone, q̈ = -λ q̇. For an implicit integrator,
-let the spring and the damper act as drive torques.
+To find the number `stability` of an integrator, apply a step to the oscillator q̈ = -ω² q - 2 ζ ω q̇.
+The step is then a matrix M times the state (and memory). Let λ be the largest absolute eigenvalue
+of the oscillator. The limit `stability`, rounded down, is the largest h λ up to which the spectral
+radius of M is at most 1 + 1e-4 for every ζ ≥ 0. The limit `decay` is defined likewise for a damper
+alone, q̈ = -λ q̇. For an implicit integrator, the spring and the damper are drive torques.
 """
 
 import warnings
@@ -39,11 +39,11 @@ class Integrator:
     implicit: bool = False
     """Whether steps of any length are stable with friction and stops."""
     memory: int = 0
-    """The number of vectors in the memory, which `step` takes after u and returns after qd. These
-    are velocity and acceleration at the starts of past steps, the last step first."""
+    """The number of vectors in the memory, which `step` takes after u and returns after qd: the
+    velocity and the acceleration at the start of each past step, latest step first."""
     stage: Callable[..., tuple[Array, ...]] | None = None
-    """One stage of the step, called once per row of `rows`, with STAGE_MEMORY vectors of memory
-    and the row as arguments after u; returns the new q, qd and memory."""
+    """The function of one stage, called once per row of `rows`. After u, it takes STAGE_MEMORY
+    vectors of memory and the row. It returns the new q, qd and memory."""
     rows: NDArray[np.float64] | None = None
     """One row of coefficients per stage; the last entry is 1 in the final stage, else 0."""
 
@@ -54,7 +54,7 @@ STAGE_MEMORY = 4
 def semi_implicit_euler(
     arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs
 ) -> tuple[Array, Array]:
-    """Take a step of semi-implicit Euler: the new velocity is used to update the position."""
+    """Take a step of semi-implicit Euler: the new velocity updates the position."""
     qd = qd + h * arm.acceleration(t, q, qd, u)
     return q + h * qd, qd
 
@@ -71,7 +71,7 @@ def runge_kutta(
 
     In the Butcher tableau, c and the subdiagonal of A are the nodes, and b is proportional to the
     weights. Each stage adds its weighted velocity and acceleration to two sums, and computes the
-    state of the next stage. The last stage adds the sums to q and qd, which ends the step.
+    state of the next stage. The last stage adds the weighted means, times h, to q and qd.
     """
     rows = [
         (node, float(k > 0), weight, ahead, float(k == len(nodes) - 1))
@@ -110,7 +110,7 @@ def adams_bashforth(
 ) -> Integrator:
     """Build an Adams-Bashforth method, which weights the derivatives at present and past steps.
 
-    The memory has past velocities and accelerations, latest first; `rk4` does the first steps.
+    The memory has past velocities and accelerations, latest first; `rk4` takes the first steps.
     """
 
     def step(
@@ -138,10 +138,11 @@ def variational_midpoint(
 ) -> tuple[Array, Array]:
     """Take a step of the variational integrator that follows from the midpoint rule.
 
-    The action of a step with velocity v is h L(m, v), with the Lagrangian L and the middle position
-    m = q + h v / 2. The action is stationary if H(m) v = p + h/2 F and p' = p + h F, where
-    p = H(q) qd is the momentum and F is ∂L/∂q at (m, v) plus the torques. The derivative of the
-    kinetic energy by q is Cᵀ v for every Coriolis matrix C. A fixed-point iteration solves for v.
+    A step leads from q to q + h v through the middle position m = q + h v / 2. Its action is
+    h L(m, v), with the Lagrangian L. With the momentum p = H(q) qd at the start, the action is
+    stationary if H(m) v = p + h/2 F, where F is ∂L/∂q at (m, v) plus the torques. Iteration solves
+    this equation for v. The momentum at the end, p + h F, gives the new velocity. In F, the
+    derivative of the kinetic energy by q is Cᵀ v, for every Coriolis matrix C with Ḣ = C + Cᵀ.
     """
 
     def force(x: Array, v: Array) -> Array:
@@ -170,7 +171,8 @@ def rosenbrock2(arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs) -> tup
 
     Let h be the step length, m = q + h/2 q̇ the middle position, H the inertia matrix at m, τ the
     `drive_forces`, g the torques of friction and stops, γ the constant `GAMMA`, and K, D diagonal
-    bounds on -∂g/∂q, -∂g/∂q̇. Two stages compute changes (x, k), (y, l) of position and velocity:
+    upper bounds on -∂g/∂q, -∂g/∂q̇. Stage 1 computes changes x of position and k of velocity, and
+    stage 2 computes changes y and l:
 
         A = H + γ h D + γ² h² K
         f(q, q̇) = τ(m, q̇) - bias(m, q̇) + g(q, q̇)
@@ -179,10 +181,10 @@ def rosenbrock2(arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs) -> tup
         new q = q + 3/2 x + 1/2 y,  new q̇ = q̇ + 3/2 k + 1/2 l
 
     The method is of second order for any K and D, and stable if K and D are bounds. The slope of
-    Coulomb friction is large only near zero velocity, and a long step may skip this range. Where a
-    joint slows down, D therefore has the mean slope. Where q̇ + h H⁻¹ f has the opposite sign of q̇,
-    D has the friction divided by γ |q̇|: friction alone may then stop the joint in the first stage,
-    but not reverse it (see `friction_damping`).
+    Coulomb friction is large only near zero velocity, and a long step may skip this range. D thus
+    has the mean slope over the step if a joint slows down. If the predicted velocity q̇ + h H⁻¹ f
+    has the opposite sign of q̇, D has the friction divided by γ |q̇|: friction alone may then stop
+    the joint in the first stage, but cannot reverse it. See `friction_damping`.
     """
     middle, half, g = q + h / 2 * qd, t + h / 2, GAMMA * h
     H = arm.quantity("inertia_matrix", u, middle)
@@ -249,12 +251,12 @@ IMPLICIT = "rosenbrock2"
 
 
 def default_integrator(arm: Arm, explicit: str) -> str:
-    """Return the name of the default integrator: `explicit` unless friction or stops act."""
+    """Return the default integrator: `IMPLICIT` if friction or stops act, else `explicit`."""
     return explicit if arm.friction is None and arm.stops is None else IMPLICIT
 
 
 def warn_if_unstable(rates: Sequence[Rate], method: str, dt: float, stacklevel: int) -> bool:
-    """Warn if steps of length `dt` are unstable for the integrator `method`; return whether so."""
+    """Warn if steps of length `dt` are unstable for the integrator `method`; if so, return True."""
     integrator = INTEGRATORS[method]
     for rate in rates:
         limit = integrator.decay if rate.cause == "friction" else integrator.stability

@@ -57,7 +57,7 @@ def rollout(
     Parameters
     ----------
     robot : Robot or Plant
-        A `Robot` alone has no friction or stops; a `Plant` sets both, and may set inertias per run.
+        A `Robot` has no friction or stops here; a `Plant` sets both, and may set inertias per run.
     q0, qd0 : array_like of shape (N, n)
         The initial positions and velocities; velocities are zero by default.
     torque : array_like or Function, optional
@@ -75,9 +75,9 @@ def rollout(
     every : int
         The number of steps per returned row; the last row is the end of the run.
     reduce : Function, optional
-        An `armlet.function` of q, qd, t and further arguments (also tau, the torque of a step, if
-        `torque` is an array). The result's `cost` is the sum of the function's values at the start
-        of every step. Only the last row of q and qd is then returned.
+        An `armlet.function` of q, qd, t and further arguments; also of tau, the torques of a step,
+        if `torque` is an array. The `cost` of the result is the sum of the function's values at the
+        start of every step. Of q and qd, only the last row is then returned.
     arguments : mapping of str to array_like, optional
         Further arguments of the functions by name: one value, or an array with a value per run
         (N, ...), per step (steps, ...), or per step and run (steps, N, ...).
@@ -94,7 +94,7 @@ def rollout(
     Rollouts
         A named tuple t, q, qd, cost, gradient, tangents. Its property `finite`, of shape (N,), is
         False for runs that diverge: the state or cost at the end is not finite, or a velocity is
-        above 1e5. A `DataWarning` has the number of these runs.
+        above 1e5. A `DataWarning` states the number of these runs.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollout
 
 
 def _loops_of_gradient(steps: Steps, names: Sequence[str]) -> tuple[LoopKernel, LoopKernel]:
-    """Return the loop that records q, qd, t and cost, and the loop of the backward pass."""
+    """Return compiled loops: one that records q, qd, t and cost, and that of the backward pass."""
     arm, method, reduce = steps.arm, steps.method, steps.reduce
 
     def compile_loops() -> tuple[LoopKernel, LoopKernel]:

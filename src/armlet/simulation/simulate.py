@@ -47,7 +47,7 @@ Array = NDArray[np.float64]
 Torque = Callable[[float, Array, Array], ArrayLike]
 AtLimits = Literal["ignore", "error"]
 ADAPTIVE = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau", "lsoda": "LSODA"}
-"""SciPy's adaptive integrators: the name in armlet, and the class in `scipy.integrate`."""
+"""The names of adaptive integrators, mapped to their classes in `scipy.integrate`."""
 STIFF = 300.0
 """The `Rate` in 1/s above which the default adaptive integrator is "lsoda"."""
 RECORDED = (*STATE, "qdd", "tau")
@@ -59,8 +59,8 @@ UNEVEN = 1e-3
 GROWTH = 0.1
 """Largest energy gain without a warning, relative to the range of the potential energy."""
 REVERSALS = 9
-"""Changes of a held torque, each larger than the last and against it, that feedback causes whose
-gains are too high for the steps; random torques have so many in a row in one of 1e6 steps."""
+"""Gains count as too high for the step length if a held torque alternates, with growing changes, in
+this many successive steps; random torques hardly do so."""
 INTERRUPTED = "interrupted"
 """The first word of `Trajectory.ended` after Ctrl-C."""
 SLOW = "the torque is a Python function, called at every step: an armlet.function is faster"
@@ -108,7 +108,7 @@ class Adaptive:
 
 
 class MotionError(ArmletError):
-    """A joint is beyond its limits (`limits="error"`); `trajectory` has the rows before that."""
+    """Raised if a joint leaves its limits (`limits="error"`); `trajectory` has the rows before."""
 
     def __init__(self, message: str, trajectory: Trajectory) -> None:
         super().__init__(message)
@@ -315,7 +315,7 @@ def _fixed_steps(steps: Steps, q0: Array, qd0: Array) -> tuple[Array, Array, Arr
 def _row_by_row(
     steps: Steps, python: PythonTorque | None, x0: Array, adaptive: Adaptive
 ) -> tuple[Array, Array, Array, str]:
-    """Return the same as `_fixed_steps` for adaptive integrators or a Python torque function."""
+    """Return rows as `_fixed_steps` does, for adaptive integrators or Python torque functions."""
     states: list[Array] = []
     begun, n, ended = time.monotonic(), len(x0) // 2, ""
     if python is None or steps.method in ADAPTIVE:
@@ -347,7 +347,11 @@ def _row_by_row(
 
 
 def _held_torque_rows(steps: Steps, python: PythonTorque, x: Array) -> Iterator[Array]:
-    """Yield the state at every dt; each fixed step holds the last torques in `python.rows`."""
+    """Yield the initial state, then the state after each fixed step.
+
+    After each yield, the caller appends the torques at that state to `python.rows`. The next step
+    holds these torques constant.
+    """
     yield x
     for _ in range(steps.count):
         q, qd = np.split(x, 2)
@@ -491,8 +495,7 @@ def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
 def _check_held_torques(robot: Robot, tau: Array, method: str, dt: float) -> None:
     """Warn if a held torque alternates with growing amplitude: dt is too long for the feedback.
 
-    The gains of a Python function are unknown before the simulation: it may have a state of its
-    own, and therefore is not called to find its derivatives.
+    Gains are not computed in advance: further calls of a Python function may change its state.
     """
     changes = np.diff(tau, axis=0)
     before, size = changes[:-1], np.abs(changes)

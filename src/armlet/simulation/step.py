@@ -1,8 +1,4 @@
-"""Trace steps of an integrator, compile them as a loop, and run the loop.
-
-A step is a function of q, qd, t, the step length dt and the inputs of an `Arm`. Steps are
-compiled as the body of a `Loop`, once for each robot, integrator, cost and set of forces.
-"""
+"""Trace the step of an integrator, compile it as the body of a `Loop`, and run the loop."""
 
 from __future__ import annotations
 
@@ -53,7 +49,7 @@ class Rollouts(NamedTuple):
     cost: Array | None = None
     """The cost of each run, (N,): the sum of `reduce` over all steps; None without `reduce`."""
     gradient: Mapping[str, Array] | None = None
-    """Name in `wrt` -> derivative of the sum of all costs by this value, in the value's shape."""
+    """Name in `wrt` -> derivative of the sum of all costs by the named value, in its shape."""
     tangents: Rollouts | None = None
     """The derivatives of q, qd and cost along the tangents in `wrt`."""
 
@@ -112,10 +108,10 @@ def make_arm(
     """Return the `Arm` for a plant and its torques, and the values of the arm's inputs, in order.
 
     The inputs are `tau` if `torque` is an array, `inertia` if the plant has it, and the further
-    arguments of the functions `torque` and `reduce`. The shape of a value determines the rate of
-    the input (see `Input`). `runs` is the number of roll-outs, or None for a simulation, whose
-    arrays have no axis for runs. `other_arguments` are names that may also be in `arguments`, since
-    events and recorded functions take them.
+    arguments of the functions `torque` and `reduce`. The shape of a value determines whether the
+    input changes per step, per run or never (its rate, see `Input`). `runs` is the number of
+    roll-outs; None stands for a simulation, whose arrays have no axis for runs. `other_arguments`
+    are further names allowed in `arguments`, for events and recorded functions.
     """
     robot = plant.robot
     if callable(torque) and not isinstance(torque, Function):
@@ -158,7 +154,7 @@ def make_arm(
 def argument_shapes(
     function: Function | None, state: Collection[str], arguments: Mapping[str, ArrayLike]
 ) -> dict[str, Shape]:
-    """Return name -> shape of arguments besides `state`; raise if one is not in `arguments`."""
+    """Return the shapes of a function's arguments besides `state`; raise if one has no value."""
     if function is None:
         return {}
     shapes = {x.name: x.shape for x in function.inputs.values() if x.name not in state}
@@ -312,7 +308,7 @@ def start_state(steps: Steps, q0: Array, qd0: Array) -> list[Array]:
 
 
 def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
-    """Run the steps for all runs; after Ctrl-C, return the rows so far if `keep`, else raise."""
+    """Simulate all runs; after Ctrl-C, return the rows so far if `keep`, else raise."""
     integrator, runs, every = INTEGRATORS[steps.method], len(q0), steps.every
     state, first = start_state(steps, q0, qd0), 0
     started: list[list[Array]] = []
@@ -352,9 +348,7 @@ def _first_steps(steps: Steps, state: list[Array], count: int) -> tuple[list[lis
     """Take the first `count` steps of a multistep integrator by `STARTER`.
 
     Return the list [q, qd, t, cost (if any)] after each step, and the memory with which the
-    multistep integrator goes on. The memory has shape (runs, 2 * count, n): the velocity and the
-    acceleration at the start of the last step, then those at the start of the step before, and so
-    on. `STARTER` is a one-step integrator, so it needs no memory.
+    multistep integrator goes on (see `Integrator.memory`), of shape (runs, 2 * count, n).
     """
     kernel = loop_kernel(steps.arm, STARTER, steps.reduce)
     acceleration = acceleration_kernel(steps.arm)

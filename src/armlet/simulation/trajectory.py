@@ -68,7 +68,7 @@ class Trajectory(Plottable):
     events: tuple[Occurrence, ...] = ()
     """The events that occurred, sorted by time."""
     recorded: Mapping[str, Array] = field(default_factory=dict)
-    """Name -> array with one row per time, for the argument `record` of `armlet.simulate`."""
+    """The values for `record` of `armlet.simulate`: name -> array with one row per time."""
 
     def __len__(self) -> int:
         return len(self.t)

@@ -1,7 +1,4 @@
-"""Least squares from triangular factors of each joint's rows: ordinary, weighted, robust.
-
-The weights are the inverse noise levels of the joints, which `weighted` estimates.
-"""
+"""Least squares from triangular factors of each joint's rows: ordinary, weighted, robust."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -120,7 +117,7 @@ def residual_squares(R: Array, x: Array) -> Any:
 
 
 def residual_noise(factors: Factors, x: Array, rank: int) -> Array:
-    """Return each joint's residual standard deviation, for rows - `rank`/n degrees of freedom."""
+    """Return each joint's residual standard deviation, with rows - `rank`/n degrees of freedom."""
     free = np.maximum(factors.rows - rank / len(factors.R), 1)
     least = 1e-12 * np.sqrt(factors.torques / np.maximum(factors.rows, 1)) + np.finfo(float).tiny
     return np.asarray(np.maximum(np.sqrt(residual_squares(factors.R, x) / free), least))
@@ -145,10 +142,7 @@ def joints_of_unknown_noise(factors: Factors) -> list[int]:
 
 
 def weighted(factors: Factors) -> Estimate:
-    """Return the estimate with weight 1/noise for each joint; the residuals determine the noise.
-
-    All joints have the same weight if any joint has too few rows to estimate the noise.
-    """
+    """Return the estimate with weight 1/noise for each joint; the residuals determine the noise."""
     if joints_of_unknown_noise(factors):
         return ordinary(factors)
     estimate = _with_weights(factors, np.ones(len(factors.R)))
@@ -231,10 +225,10 @@ class Gains(NamedTuple):
 def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[Estimate, Gains]:
     """Estimate parameters φ and drive gains 1/k from currents i and known torques y of a payload.
 
-    Each joint's currents are i = k (Y φ + y) plus noise, with the regressor Y. Gauss-Newton steps
-    in φ and k minimise the noise; they use triangular factors of (Y | y | i). Without y, φ and k
-    would be determined only up to a factor (Gautier and Briot 2014). The initial φ and k solve
-    Y φ - i/k = -y, with a bias due to noise. `repeats` is the ratio of all to independent rows.
+    Each joint's currents are i = k (Y φ + y) plus noise, with the regressor Y; `factors` are those
+    of (Y | y | i). Gauss-Newton steps in φ and k minimise the noise-weighted residuals. They begin
+    at the solution of Y φ - i/k = -y, which noise biases. Without y, φ and k would be determined up
+    to a factor (Gautier and Briot 2014). `repeats` is the ratio of all rows to independent rows.
     """
     n, size, _ = factors.R.shape
     p = size - 2

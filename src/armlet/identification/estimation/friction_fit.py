@@ -20,9 +20,9 @@ from armlet.simulation.forces import Friction
 SLOWEST, FASTEST = 1e-4, 1.0
 """The range of velocities, rad/s or m/s, that `friction_shape` searches."""
 STEEPNESS, SHIFT = (0.3, 1000.0), (-0.5, 0.5)
-"""The ranges of p₂, s/rad or s/m, and p₃, rad/s or m/s, that `sigmoid_friction` searches."""
+"""The ranges of p₂, s/rad or s/m, and p₃, rad/s or m/s, of a `Sigmoid` that are searched."""
 START = 10.0
-"""The initial p₂ of the search."""
+"""The initial p₂ in the search for a `Sigmoid`."""
 
 
 @single_blas_thread
@@ -36,8 +36,8 @@ def friction_shape(
 ) -> Friction:
     """Fit the parameters `velocity` and, optionally, `stribeck_velocity` of `armlet.Friction`.
 
-    Torques are linear in all other parameters. For each trial of the velocities, weighted least
-    squares determines these parameters (Golub and Pereyra 1973).
+    For each trial of these velocities, weighted least squares determines all other parameters, in
+    which torques are linear (Golub and Pereyra 1973).
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ def friction_shape(
     logs, model, preprocessing
         As in `identify`; logs need slow motion, and `model.friction` is ignored.
     stribeck : bool
-        Whether to fit Stribeck friction, too.
+        Whether to include Stribeck friction and fit `stribeck_velocity`.
 
     Returns
     -------
     Friction
-        The shape, for `TorqueModel(friction=...)` and `Plant(friction=...)`. If Stribeck friction
-        is fitted, `stribeck` is 1: for a plant, replace it by the sizes that `identify` estimates.
+        The law, for `TorqueModel(friction=...)` and `Plant(friction=...)`. If Stribeck friction is
+        included, the law has stribeck = 1: for a plant, replace it by the estimates of `identify`.
     """
     from scipy.optimize import minimize  # which takes as long to load as all of armlet
 
@@ -82,8 +82,8 @@ def sigmoid_friction(
 ) -> Sigmoid:
     """Fit the steepness and the shift of every joint's sigmoid friction (Gaz et al. 2019).
 
-    Torques are linear in p₁ and all other parameters. For each trial of steepness and shift, least
-    squares determines these parameters (Golub and Pereyra 1973).
+    For each trial of steepness and shift, least squares determines all other parameters, in which
+    torques are linear (Golub and Pereyra 1973).
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def sigmoid_friction(
 
     @lru_cache(maxsize=1)  # `residuals` and `derivative` use the same x in turn
     def fit(x: tuple[float, ...]) -> tuple[Array, Array, Array]:
-        """Return `outside` of friction columns, the best p₁, `outside` of torque derivatives."""
+        """Return projected friction columns, the best p₁, and projected derivatives of torques."""
         rows = []
         for run in runs:
             torques = np.stack(shape(x).torques(run.qd), axis=1)

@@ -3,7 +3,7 @@
 Noise in positions enters the regressor W and makes least-squares estimates too small. An instrument
 Z is a noise-free regressor of nearly the same trajectory. The solution x of Zᵀ(τ - W x) = 0 has no
 bias (Janot, Vandanjon and Gautier 2014: IDIM-IV). It is the least-squares solution of W x = τ after
-both sides are projected on the columns of Z. A triangular factor of (Z | W | τ) determines it.
+both sides are projected on the columns of Z. A triangular factor of (Z | W | τ) determines this x.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from armlet.simulation.forces import Friction, friction_torque
 Instrument = Callable[[Robot, Samples], ArrayLike]
 """A function(robot, run) that returns noise-free positions (k, n) of the robot at `run.t`."""
 MOTION = 0.3
-"""The cut-off of the default instrument's low-pass filter, relative to the bandwidth. About 1/400
-of the noise variance in accelerations remains: it grows with the fifth power of the cut-off."""
+"""The cut-off of the default instrument's low-pass filter, relative to the bandwidth. The noise
+variance of accelerations grows with the fifth power of the cut-off: about 1/400 of it remains."""
 WEAK = 0.1
 """A correlation below this causes a warning, as standard deviations are then unreliable."""
 CONVERGED = 0.01
@@ -83,9 +83,10 @@ def instrumental(
 ) -> tuple[Estimate, InstrumentTest, Array]:
     """Return the noise-weighted estimate by instrumental variables, its test, and (W | τ).
 
-    The default instrument is the measured trajectory after a low-pass filter (see `MOTION`): an arm
-    under computed-torque control would follow it for any parameters. The returned (W | τ) is
-    divided by the noise and projected on the columns of Z: its solution is the estimate.
+    The default instrument is the measured trajectory after a low-pass filter (see `MOTION`), since
+    an arm under computed-torque control follows the same trajectory for any parameters. The
+    returned (W | τ) is divided by the noise and projected on the columns of Z; the estimate is its
+    least-squares solution.
     """
     measured = [regressor.all_rows(run) for run in runs]
     estimate = weighted(factors)
@@ -167,7 +168,7 @@ def _basis(A: Array) -> Array:
 
 
 def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
-    """Return the estimate with weights 1/`noise`. Its own noise is that of the new residuals."""
+    """Return the estimate with weights 1/`noise`, and with the noise of the new residuals."""
     R, basis = _projection(both, noise)
     x, inverse, rank = solve(basis.T @ R)
     _, _, whole = solve(R)
@@ -210,9 +211,7 @@ def closed_loop(
     dt: float = 1e-3,
     friction: Friction | None = None,
 ) -> Instrument:
-    """Return an instrument that simulates the controlled arm with current estimates (IDIM-IV).
-
-    The simulation is compiled once, with the parameters as arguments.
+    """Return an instrument that simulates the controlled arm with the latest estimates (IDIM-IV).
 
     Parameters
     ----------
@@ -226,8 +225,8 @@ def closed_loop(
     dt : float
         The time step of the simulation, in s.
     friction : Friction, optional
-        The friction law, whose velocities and Stribeck friction are not identified here;
-        by default `Friction()`, without Stribeck friction.
+        The friction law of the simulation. Its velocities and its Stribeck friction keep their
+        values. By default `Friction()`, without Stribeck friction.
 
     Returns
     -------

@@ -2,15 +2,16 @@
 
 A body with positive density everywhere has a positive definite pseudo-inertia
 
-    P = (Σ c; cᵀ m),   Σ = tr(J)/2 1 - J,
+    P = (Σ c; cᵀ m),   Σ = tr(J)/2 I - J,
 
-with the inertia J about the frame's origin, the first moment c and the mass m. Conversely, every
-positive definite P belongs to such a body (Wensing, Kim, Slotine 2018).
+with the inertia J about the frame's origin, the first moment c, the mass m and the identity I.
+Conversely, every positive definite P belongs to such a body (Wensing, Kim, Slotine 2018).
 
 With a prior P₀ = L Lᵀ, the unknowns y of a body are the ten entries of L⁻¹ (P - P₀) L⁻ᵀ. They are
-zero for the prior, and of order 1 for a body of similar size. The torque equations, in units of the
-noise, are A y = b with A = U S Vᵀ. The solver's unknowns are entries of Vᵀ y or, where the singular
-value exceeds 1, entries of S Vᵀ y - Uᵀ b. All are of order 1, however small the noise is.
+zero for the prior, and of order 1 for a body of similar size. The torque equations, divided by the
+noise, are A y = b, with the singular value decomposition A = U S Vᵀ. Each unknown of the solver is
+an entry of Vᵀ y if its singular value is at most 1, and otherwise an entry of S Vᵀ y - Uᵀ b. All
+are of order 1, however small the noise is.
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ Distance = Literal["entropic", "euclidean"]
 DISTANCES: tuple[Distance, ...] = get_args(Distance)
 Boxes = float | Mapping[str, tuple[ArrayLike, ArrayLike]]
 LEAST = 1e-4
-"""The lower bound on the eigenvalues of P P₀⁻¹, for pseudo-inertias P and P₀ of the prior."""
+"""The lower bound on the eigenvalues of P P₀⁻¹, with P and P₀ as in the module's docstring."""
 NONNEGATIVE = ("rotor_inertia", "viscous", "coulomb")
 """The parameters of drives that must not be negative."""
 LARGEST = 1e6
-"""The largest singular value of torque equations in the solver; larger ones scale up the noise."""
+"""If a singular value of the torque equations exceeds this, all equations are scaled down."""
 ENOUGH = {"reduced_tol_gap_abs": 1e-6, "reduced_tol_gap_rel": 1e-6, "reduced_tol_feas": 1e-7}
-"""If the solver stalls, a solution within these tolerances is accepted: it is accurate to 1 %."""
+"""If the solver stalls, a solution within these reduced tolerances is accepted."""
 FAINT = 1e-6
-"""The weight of squared drive parameters; those that the data do not determine become zero."""
+"""The weight of squared drive parameters in the cost; it makes undetermined ones zero."""
 ENTRIES = np.triu_indices(4)
 ROOTS = np.where(ENTRIES[0] == ENTRIES[1], 1.0, np.sqrt(2.0))
-"""Indices of the upper triangle of a 4 x 4 matrix, and factors: √2 for entries that occur twice."""
+"""Factors of `ENTRIES`, the upper triangle of a 4 x 4 matrix: √2 for entries that occur twice."""
 
 
 def pseudo_inertia(phi: Any) -> Any:
@@ -85,9 +86,9 @@ class Physical:
     Attributes
     ----------
     prior : {"entropic", "euclidean"}
-        The distance from the likely bodies, which decides what the data do not determine. For
-        pseudo-inertias P of a body and P₀ of its likely body, and eigenvalues λ of P P₀⁻¹, it is
-        Σ (λ - log λ) ("entropic") or Σ (λ - 1)² ("euclidean"), in any frames and units.
+        The distance from likely bodies, which decides what the data do not determine. It is
+        Σ (λ - log λ) ("entropic") or Σ (λ - 1)² ("euclidean") over the eigenvalues λ of P P₀⁻¹, for
+        pseudo-inertias P of a body and P₀ of its likely body. Frames and units do not affect it.
     strength : float
         The weight of the distance relative to squared residuals, which are in units of the noise.
     bodies : array_like of shape (nb, 10), optional
@@ -113,7 +114,10 @@ class Physical:
         validation.number(self.strength, "strength", above=0)
 
     def of_robot(self, robot: Robot, names: Sequence[str]) -> Prior:
-        """Check the options, and return them for a robot with standard parameters `names`."""
+        """Check the options for a robot, and return them with all defaults filled in.
+
+        `names` are the standard parameters of the robot, which `bounds` may limit.
+        """
         bodies = robot.phi.astype(float)
         if self.bodies is not None:
             bodies = _check_bodies(self.bodies, robot)
@@ -134,7 +138,7 @@ class Physical:
 
 
 class Box(NamedTuple):
-    """A box that contains the centre of mass of a body: lower ≤ Rᵀ(com - r) ≤ upper."""
+    """The box of a body's centre of mass in a frame with pose R, r: lower ≤ Rᵀ(com - r) ≤ upper."""
 
     body: int
     R: Array
@@ -167,11 +171,7 @@ def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
 
 
 def com_boxes(robot: Robot, boxes: Boxes) -> list[Box]:
-    """Return boxes that contain the centres of mass of bodies.
-
-    `boxes` maps names of frames to the lower and upper corners of boxes. Or it is a margin in m, by
-    which the box of every body extends beyond the origins of the body's joints and frames.
-    """
+    """Return the boxes of centres of mass, for `boxes` in either form that `Physical` accepts."""
     if isinstance(boxes, Mapping):
         return [_box(robot, name, corners) for name, corners in boxes.items()]
     margin = validation.number(boxes, "boxes", "a margin in m, or boxes by frame", low=0)
@@ -204,7 +204,7 @@ def _scale(prior: Array, A: Array) -> Array:
     """Return the matrix T such that standard parameters are `prior + T y`, with y of order 1.
 
     The columns of A are torques for unit parameters. T scales the column of each drive parameter to
-    the spectral norm of the columns of all bodies together.
+    the spectral norm of the columns of all bodies together. The prior of drive parameters is zero.
     """
     count = prior.size
     T = np.zeros((A.shape[1], A.shape[1]))

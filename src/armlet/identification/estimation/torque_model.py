@@ -20,7 +20,7 @@ from armlet.minimal import MinimalParameters, standard_names
 from armlet.simulation.forces import Friction, friction_direction, stribeck_share
 
 Column = Callable[[Array, Array, Array], ArrayLike]
-"""A function of q, qd and qdd that returns the torques for a unit parameter, each (k, n)."""
+"""A function of q, qd and qdd, each (k, n), that returns the torques (k, n) of a unit parameter."""
 CHUNK = 1024
 """The number of decimated rows computed at a time."""
 FRICTION: dict[str, Callable[[Array, Array], Array]] = {
@@ -68,11 +68,11 @@ class TorqueModel:
     Attributes
     ----------
     parameters : MinimalParameters, optional
-        The minimal parameters to identify, which may include rotor inertias and friction. By
-        default Lin's minimal set, with rotor inertias and friction if `rotors` and `friction` are
-        True. If `parameters` are passed, `rotors` and a bool for `friction` have no effect.
+        The minimal parameters to identify, which may include rotor inertias and friction; they
+        override `rotors` and a bool for `friction`. By default those of Lin (1994), with rotor
+        inertias if `rotors` is True and with friction if `friction` is True.
     rotors : bool
-        Whether to identify rotor inertias, too.
+        Whether to identify rotor inertias.
     friction : bool, sequence of str, Friction or Sigmoid
         True for viscous and Coulomb friction and an offset of every joint; names among "viscous",
         "coulomb", "offset", "coulomb_forward" and "coulomb_backward"; an `armlet.Friction`, which
@@ -82,7 +82,7 @@ class TorqueModel:
         returns the torques of all joints for a unit parameter. An `armlet.function` takes one
         state; other functions take arrays with one row per state.
     gains : bool
-        Whether to identify the gain of every joint, too: the torque per logged unit, such as Nm/A.
+        Whether to identify the gain of every joint, which is the torque per logged unit (Nm/A).
         At least one log then needs a known payload; see `Log.with_payload`.
     """
 
@@ -144,7 +144,7 @@ class TorqueRegressor:
     parameters: MinimalParameters[Robot]
     """The minimal set of inertial parameters, which may include parameters of the drives."""
     friction: tuple[str, ...]
-    """Friction terms outside the minimal set. Of coupled joints, only the leader has such terms."""
+    """Friction terms outside the minimal set; each has one parameter per joint coordinate."""
     shape: Friction | Sigmoid | None
     """The smooth shape of friction; None for Coulomb friction with the velocity's exact sign."""
     extra: Mapping[str, Function | Column]
@@ -201,7 +201,7 @@ class TorqueRegressor:
         return np.asarray(self.robot._without_friction().passive_torque(q, qd))
 
     def payload(self, load: Load | None) -> Array:
-        """Return the change of the parameters due to a payload, (p,); zero for None."""
+        """Return the change of the parameters due to a payload, (p,); zero without a payload."""
         p, x = self.parameters, np.zeros(len(self.names))
         if load is not None:
             more = self.robot.with_payload(*load).phi - self.robot.phi
@@ -240,7 +240,7 @@ class TorqueRegressor:
         return Factors.sum([none, *(Factors.of(*x) for run in samples for x in self.rows(run))])
 
     def robot_with(self, x: Array) -> Robot:
-        """Return the robot with parameters x: torques are right, but bodies may be non-physical."""
+        """Return the robot with parameters x: torques are right; bodies may be unphysical."""
         p = self.parameters
         return self.with_drives(p.robot(x[: len(p)]), dict(zip(self.names, x, strict=True)))
 
@@ -288,7 +288,7 @@ def identifiable(
 ) -> tuple[MinimalParameters[Robot], tuple[str, ...]]:
     """Return the minimal parameters that are not artefacts of rounded angles, and notes on others.
 
-    For example, rounding may tilt a vertical axis by 3e-6 rad, which causes a tiny gravity torque.
+    For example, a vertical axis that rounding tilts a little adds parameters of gravity torques.
     """
     every = minimal_parameters(robot, rotors=rotors, friction=friction)
     exact, off = with_exact_angles(robot)

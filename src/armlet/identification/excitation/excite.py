@@ -113,7 +113,7 @@ def excite(
     parameters : MinimalParameters, optional
         The parameters to identify; by default minimal parameters for `rotors` and `friction`.
     rotors, friction : bool
-        Whether to identify rotor inertias and friction, too.
+        Whether the parameters include rotor inertias and friction.
     starts : int
         The number of random starts; only the best candidate is optimised to the end.
     seed : int
@@ -222,7 +222,7 @@ class Candidate:
 
     @property
     def cost(self) -> float:
-        """The objective of the first late stage; lower is better."""
+        """The objective with the settings of the first late stage; lower is better."""
         return self.problem.objective(self.x, CRITERIA[self.criterion], *LATE[0][:2])[0]
 
 
@@ -280,8 +280,8 @@ def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
 def _share_within(problem: Problem, best: Candidate, times: Array) -> float:
     """Return the largest scale, up to 1, of a trajectory about its posture that breaks no limit.
 
-    Bisection checks only times at which a limit was broken before. While a limit is then broken at
-    other times, bisection is repeated with these, too.
+    Bisection checks only the times at which a limit was broken. If the result breaks a limit at
+    other times, these are added and bisection is repeated.
     """
     still, moved = (_state(problem, x, times) for x in (best.still, best.x))
 

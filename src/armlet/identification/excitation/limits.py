@@ -41,7 +41,7 @@ class State(NamedTuple):
 
 
 class Range(NamedTuple):
-    """Lower and upper limits, one per entry; infinite where an entry has no limit."""
+    """Lower and upper limits of the entries of a quantity; infinite where there is no limit."""
 
     lower: Array
     upper: Array
@@ -69,7 +69,7 @@ class Limit:
 
     @cached_property
     def sides(self) -> tuple[Array, Array]:
-        """A and b of A y <= b for the quantity y: one row per finite limit, in half ranges."""
+        """A and b of the finite limits A y <= b of a quantity y, each divided by half its range."""
         lower, upper = self.range
         half = (upper - lower) / 2
         scale = np.where(np.isfinite(half), half, 1.0)
@@ -182,7 +182,7 @@ class MotionLimits:
         Corners (xmin, ymin, zmin) and (xmax, ymax, zmax) of a box that contains the tool, in base
         coordinates; infinite for no limit.
     margin : float
-        The unused share of the robot's own limits; limits that are passed have no margin.
+        The share of the robot's own limits that stays unused; passed limits have no margin.
     """
 
     position: tuple[ArrayLike | None, ArrayLike | None] = (None, None)

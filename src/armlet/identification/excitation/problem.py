@@ -1,7 +1,4 @@
-"""The optimisation problem of `excite`: paths, criteria to minimise, and derivatives.
-
-Each joint position is a linear combination of basis functions of time. Paths start and end at rest.
-"""
+"""The optimisation problem of `excite`: paths, criteria to minimise, and derivatives."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -58,7 +55,7 @@ class Path(ABC):
 
     @cached_property
     def free(self) -> Array:
-        """A basis (m, p) of paths at rest at both ends, orthonormal after division by `scale`."""
+        """A basis (m, p) of coefficients for rest at both ends; free / scale is orthonormal."""
         ends = self.basis(np.array([0.0, self.duration]))
         rest = np.vstack([ends[1], ends[2]]) * self.scale
         _, values, rows = np.linalg.svd(rest)
@@ -235,7 +232,7 @@ class Regressor:
 
 
 class Problem:
-    """Optimisation of x, (p, n): coefficients in the basis `path.free`, in half joint ranges."""
+    """Optimisation of coefficients x (p, n) of `path.free`, in units of half the joint ranges."""
 
     def __init__(
         self, path: Path, regressor: Regressor, limits: list[Limit], positions: Range

@@ -121,10 +121,7 @@ def _speeds(t: Array, q: Array, qd: Array | None, robot: Robot) -> Iterator[str]
 
 
 def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
-    """Yield a warning for each joint whose torque seems saturated.
-
-    Such a torque reaches its limit, or stays at its largest value while the joint moves.
-    """
+    """Yield a warning for each joint whose torque reaches its limit, or is clipped in motion."""
     for i, joint in enumerate(robot.coordinates):
         size = np.abs(tau[:, i])
         top = size.max()

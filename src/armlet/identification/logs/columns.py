@@ -63,7 +63,7 @@ SIGNS = (
     (re.compile(r"N[·⋅*.\- ]m\b"), "Nm"),
     (re.compile(r"(?<![A-Za-z])(deg|degrees|rad|rev|mm|cm|m)[/ _·]*s(?:\^|\*\*)?2(?!\d)"), r"\1 s"),
 )
-"""Substitutions before a name is split; the last drops the 2 of rad/s2, which is not a joint."""
+"""Substitutions before a name is split; the last drops the 2 of rad/s2: it is no joint number."""
 
 
 @dataclass(frozen=True)
@@ -177,8 +177,8 @@ class Quantities:
     ) -> "Quantities":
         """Add the quantities of the table, with columns in joint order; return self.
 
-        `chosen` maps quantities to column names. All other quantities are guessed, or just the
-        quantity `only`; the names of its columns then need not contain a quantity.
+        `chosen` maps quantities to column names. The other quantities are guessed. If `only` is
+        passed, just this quantity is guessed, and its column names need not contain a quantity.
         """
         for quantity, names in chosen.items():
             if quantity not in WORDS:

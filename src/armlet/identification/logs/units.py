@@ -158,7 +158,7 @@ def unit_of_time(
 
     A unit is possible if rows are 0.15 ms to 60 s apart and the first stamp is before 2103. Among
     several possible units, measured velocities decide, or else the speed of the joints. If neither
-    decides, raise. For example, a date in ms is as large as a time in us some weeks after boot.
+    decides, raise. For example, a date in ms may equal the time in us since boot some weeks ago.
     """
     if len(stamps) < 2 or not np.isfinite(stamps).all():
         return "s"  # `Log` raises an error
