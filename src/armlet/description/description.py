@@ -48,7 +48,7 @@ class Link:
     where: str = ""
     """File and line, for messages: 'arm.urdf, line 12'."""
     as_published: bool = False
-    """Whether the inertia is confirmed to be as published; its physics is checked only if `strict`."""
+    """Whether the inertia is confirmed to be as published; only strict loading then checks it."""
     compensation: Compensation = field(default_factory=Compensation)
     """Mass and first moment, in the link's frame, of the part whose weight is compensated."""
     solids: tuple[Solid, ...] = ()
@@ -80,7 +80,7 @@ def fixed(name: str, parent: str, pose: Pose, where: str = "") -> Connection:
 
 
 class Tie(NamedTuple):
-    """A joint coupled to a leader: its q is a polynomial in the leader's q, both less `at_start`."""
+    """A coupled joint: its q is a polynomial in the leader's q, both relative to `at_start`."""
 
     joint: str
     leader: str
