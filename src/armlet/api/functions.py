@@ -132,7 +132,7 @@ class Function:
         return results
 
     def _evaluate(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
-        """Evaluate calls that compiled code passes on: threads, long batches, other libraries."""
+        """Evaluate what compiled code does not: several threads, long batches, other libraries."""
         if named:
             arrays = in_order(self.program, arrays, named)
         if library := library_of(arrays, out):

@@ -223,7 +223,7 @@ def check_tips(robot: RobotModel, problems: Problems) -> None:
 
 
 def note_fixed_base(description: Description, robot: RobotModel, problems: Problems) -> None:
-    """Note that the base is fixed, if it may be the body of a robot on legs, wheels or rotors.
+    """Add a note that the base is fixed, if it may be the body of a robot on legs or wheels.
 
     Light robots (hands), bases named as in `WORLDS` and files with unsupported joints get no note.
     """

@@ -57,7 +57,7 @@ def apply_mimic(
 
 
 def _value(name: str, description: Description, lock: Mapping[str, float]) -> float:
-    """Return a joint's position if the first leader of its chain is at its `lock` value or at 0."""
+    """Return a joint's position, computed along its chain of leaders from a locked joint or 0."""
     tie_of = {tie.joint: tie for tie in description.ties}
     at_start = {joint.name: joint.at_start for joint in description.joints}
     path: dict[str, Tie] = {}

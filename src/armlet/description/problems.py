@@ -38,7 +38,7 @@ class Problems:
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Catch a ModelError that the block raises, and add it to the errors."""
+        """Catch a ModelError that the `with` block raises, and add its message to the errors."""
         try:
             yield
         except ModelError as error:

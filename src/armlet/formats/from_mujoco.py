@@ -280,7 +280,7 @@ class _Reader:
         return not (is_plugin or any(laws)) and bool(model.actuator_gainprm[k, 0] == 1)
 
     def _add_motor(self, k: int) -> None:
-        """Add armature, damping and force limit of actuator `k`, scaled by the gear, to a joint."""
+        """Add armature, damping and force limit of actuator `k`, scaled by gear, to its joint."""
         model, control = self.model, self.model.actuator_ctrladr[k]
         joint = int(model.actuator_trnid[k, 0])
         dof = model.jnt_dofadr[joint]
@@ -396,7 +396,7 @@ class _Reader:
                 yield PassiveForce("gravity compensation of links", quote(name), said, where)
 
     def _exempt_rows(self, array: str) -> Container[int]:
-        """Return the rows of `array` to skip: forces that armlet models, or on left-out bodies."""
+        """Return the rows of `array` to skip: modelled forces, and forces on left-out bodies."""
         if array.startswith("actuator"):
             return [
                 k

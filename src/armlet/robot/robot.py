@@ -182,7 +182,7 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def v_of(self) -> tuple[slice, ...]:
-        """For each joint, the slice of its velocities in the velocities of all joints."""
+        """For each joint, the slice of its velocities in an array of all joint velocities."""
         return slices([joint.type.nv for joint in self.joints])
 
     @cached_property
