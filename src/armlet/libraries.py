@@ -50,7 +50,7 @@ def package(x: Any) -> str:
 
 
 def package_of(x: Any, known: Collection[str]) -> str | None:
-    """Return the package in `known` of a type or base type of x or its entries, or None."""
+    """Return the package in `known` that defines the type (or a base) of x or of an entry of x."""
     level = [x]
     while level:
         found = dict.fromkeys(map(type, level))

@@ -1,7 +1,7 @@
 """Light and dark themes of all figures, and functions that save figures.
 
-Figures are drawn in the colours of the light theme. `DARK` maps each of these to one of the dark
-theme. Pictures are recoloured in Python, and pages by a script in the browser.
+Figures are drawn in the colours of the light theme. `DARK` maps each of these colours to a colour
+of the dark theme. Pictures are recoloured in Python, and pages by a script in the browser.
 """
 
 import json

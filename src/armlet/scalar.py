@@ -43,7 +43,7 @@ floor = _function("floor")
 
 
 def _leading(*args: Scalar) -> Scalar:
-    """Return the first operand that is not a number, else the first NumPy number, else args[0]."""
+    """Return the operand that decides the library: not a number if possible, else from NumPy."""
     others = (x for x in args if not isinstance(x, int | float | np.number))
     numbers = (x for x in args if isinstance(x, np.number))
     return next(others, next(numbers, args[0]))

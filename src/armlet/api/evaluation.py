@@ -82,7 +82,6 @@ class RobotQuantity:
         return cheapest_program(make_request(self.robot, self.name, {}, True, self.options)).program
 
     def kernel_for(self, dtype: str) -> Kernel:
-        """Return the kernel for a dtype, created once."""
         if dtype not in self._kernels:
             self.robot._require_values(self.name)
             self._kernels.setdefault(dtype, Kernel(self.program, dtype))
@@ -90,7 +89,7 @@ class RobotQuantity:
 
     @cached_property
     def traced_groups(self) -> dict[str, dict[str, Any]]:
-        """Group -> {name: constant}, for groups of constants of which at least one is traced."""
+        """Group -> {name: constant}, for groups with at least one traced constant."""
         named = {group: self.robot.constants(group) for group in GROUPS}
         return {group: x for group, x in named.items() if graph_of([[*x.values()]])}
 
@@ -98,7 +97,7 @@ class RobotQuantity:
         """Record the quantity in the graph of the traced arrays; return its traced results.
 
         The groups of constants in `traced_groups` become arguments of the program. The search for
-        the program replaces all constants in these groups by 1.
+        the program, which cannot know their values, replaces these constants by 1.
         """
         groups = self.traced_groups
         names = [name for values in groups.values() for name in values]

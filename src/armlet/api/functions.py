@@ -107,7 +107,6 @@ class Function:
         return self.kernel_for("float64")
 
     def kernel_for(self, dtype: str) -> Kernel:
-        """Return the kernel for a dtype, created once."""
         if dtype not in self._kernels:
             self._kernels.setdefault(dtype, Kernel(self.program, dtype))
         return self._kernels[dtype]
@@ -133,7 +132,7 @@ class Function:
         return results
 
     def _evaluate(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
-        """Evaluate what compiled code refuses: long batches, other libraries, wrong arguments."""
+        """Evaluate what compiled code does not: several threads, long batches, other libraries."""
         if named:
             arrays = in_order(self.program, arrays, named)
         if library := library_of(arrays, out):

@@ -134,8 +134,8 @@ def cheapest(
     -------
     SearchResult
         The program, its formulation, its arrangement (frame origins and unit of length), and the
-        count after each search step. Several quantities have several formulations, but a single
-        arrangement in the result: the first that is not canonical.
+        count after each search step. For several quantities, the result names the formulation of
+        each, but only one arrangement: the first that is not canonical.
 
     Examples
     --------

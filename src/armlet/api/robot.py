@@ -91,11 +91,10 @@ class Robot(RobotModel):
             The acceleration of gravity in base axes.
         inertia : sequence of (mass, centre of mass, inertia), optional
             For each body, in the frame of its row, in kg and m. The inertia is about the centre of
-            mass, 3x3 or as xx xy xz yy yz zz. Without `inertia`, only kinematics can be computed.
+            mass, 3x3 or as xx xy xz yy yz zz. By default, bodies are massless (kinematics only).
             In an arm with symbols, an entry may also be Jxx Jxy Jxz Jyy Jyz Jzz cx cy cz m, with
             the inertia J about the frame's origin and the first moment c.
         name : str
-            The name of the robot.
 
         Examples
         --------
@@ -285,7 +284,7 @@ class Robot(RobotModel):
     def friction_torque(self, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """Friction torques of the drives: viscous, Coulomb and constant.
 
-        Returns shape (..., n). By default, no quantity but `passive_torque` includes friction.
+        Returns shape (..., n). By default, only `passive_torque` also includes friction.
         """
         return evaluate(self, Robot.friction_torque, (qd,), out, threads)
 
@@ -333,7 +332,7 @@ class Robot(RobotModel):
 
         Returns shape (..., n, p), one column per parameter: the minimal parameters by default,
         ten per body with parameters="standard", or any `MinimalParameters` of this robot.
-        `rotors` and `friction` add drive parameters; leave both out with a `MinimalParameters`.
+        `rotors` and `friction` add drive parameters; a `MinimalParameters` implies both options.
         """
         options = {"parameters": parameters, "rotors": rotors, "friction": friction}
         return evaluate(self, Robot.regressor, (q, qd, qdd), out, threads, **options)

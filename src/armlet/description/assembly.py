@@ -24,7 +24,7 @@ def assemble(
     lock: Mapping[str, float] | None = None,
     tolerance: float = TOLERANCE,
 ) -> RobotModel:
-    """Return the robot in canonical frames; links joined by fixed or locked joints are one body."""
+    """Convert a description to a robot; links joined by fixed or locked joints become one body."""
     links = {link.name: link for link in description.links}
     locked, followers = resolve_ties(description.ties, description.joints, lock or {})
     joints = _lock(description, locked)
@@ -173,7 +173,7 @@ def _parents_first(
 def describe(robot: RobotModel) -> Description:
     """Convert a robot to a description in the frames of its file.
 
-    Frames of the robot that are not the frame of a body become massless links on fixed joints.
+    A frame that is not the frame of a body or of the base becomes a massless link, fixed to a body.
     """
     robot._require_values("a robot to be written, locked or cut")
     links, joints = [Link(robot.base_link, **_shapes(robot, robot.base_link))], []
@@ -224,7 +224,7 @@ def describe(robot: RobotModel) -> Description:
 
 
 def _link(robot: RobotModel, i: int, own: Pose) -> Link:
-    """Return body `i` as a link in the file's frame, whose pose in the canonical frame is `own`."""
+    """Return body `i` as a link in its file frame; `own` is this frame's pose in the body."""
     m, c, J = robot.m[i], robot.c[i].astype(float), robot.J[i].astype(float)
     if not m and np.any(c):
         raise ModelError(

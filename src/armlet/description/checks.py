@@ -31,7 +31,7 @@ UNSUPPORTED_JOINTS = {
     "screw": "a turn tied to a slide",
     "gearbox": "a turn tied to another",
 }
-"""Unsupported kinds of joints -> freedoms, for messages; `lock` can fix these joints at zero."""
+"""Unsupported kind of joint -> its freedoms, for messages; such joints can be locked at zero."""
 INERTIA_TOLERANCE = 1e-9
 """Relative tolerance for the symmetry and the triangle inequality of an inertia."""
 
@@ -202,7 +202,7 @@ def _check_link(link: Link, subject: str, problems: Problems) -> None:
 
 
 def check_tips(robot: RobotModel, problems: Problems) -> None:
-    """Warn of joints that move no mass, inertia or rotor, if some link has mass or inertia."""
+    """Warn of joints that move no inertia; a robot without any mass or inertia is not checked."""
     weighs = [robot.m[i] > 0 or np.any(robot.J[i] != 0) for i in range(robot.nb)]
     if not any(weighs):
         return
@@ -223,9 +223,9 @@ def check_tips(robot: RobotModel, problems: Problems) -> None:
 
 
 def note_fixed_base(description: Description, robot: RobotModel, problems: Problems) -> None:
-    """Add a note if the base has mass and may be the body of a robot on legs, wheels or rotors.
+    """Add a note that the base is fixed, if it may be the body of a robot on legs or wheels.
 
-    No note is added for light robots (hands), bases named as in `WORLDS`, or unsupported joints.
+    Light robots (hands), bases named as in `WORLDS` and files with unsupported joints get no note.
     """
     kinds = {joint.kind for joint in description.joints}
     is_light = not robot.base_mass or robot.base_mass + sum(robot.m) < MIN_FLOATING_MASS

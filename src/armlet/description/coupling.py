@@ -1,4 +1,4 @@
-"""Coupled joints: convert ties, as read from files, to couplings of a robot, and back."""
+"""Coupled joints: convert the ties of a description to couplings of a robot, and back."""
 
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 class Follower(NamedTuple):
-    """Name of a joint's leader, and the joint's position as a function of the leader's position."""
+    """A joint's leader, and the joint's position as a linear function of the leader's position."""
 
     leader: str
     line: Line
@@ -43,8 +43,8 @@ def apply_mimic(
     """Apply the option `mimic`: return the description, and a dict joint name -> value to lock.
 
     "couple" changes nothing, and "free" removes the ties. "lock" removes the ties and locks each
-    follower where its leaders put it, with the first leader at its value in `lock` or at 0. If a
-    tie is mutual, "lock" locks the leader too.
+    follower at the position that follows from its leader. If a tie is mutual, "lock" also locks
+    the leader.
     """
     values = dict(lock)
     if one_of(mimic, "mimic", MIMIC, ModelError) == "couple":
@@ -57,7 +57,7 @@ def apply_mimic(
 
 
 def _value(name: str, description: Description, lock: Mapping[str, float]) -> float:
-    """Return the position of a joint from its chain of leaders; the first is locked or at 0."""
+    """Return a joint's position, computed along its chain of leaders from a locked joint or 0."""
     tie_of = {tie.joint: tie for tie in description.ties}
     at_start = {joint.name: joint.at_start for joint in description.joints}
     path: dict[str, Tie] = {}
@@ -71,7 +71,7 @@ def _value(name: str, description: Description, lock: Mapping[str, float]) -> fl
 
 
 def drop_lost_leaders(description: Description, problems: Problems) -> Description:
-    """Remove ties whose leader does not exist; if `strict`, keep them: `resolve_ties` raises."""
+    """Remove ties whose leader does not exist; if strict, keep them, and `resolve_ties` raises."""
     names = {joint.name for joint in description.joints}
     lost = [tie for tie in description.ties if not tie.mutual and tie.leader not in names]
     if problems.strict or not lost:
@@ -86,9 +86,9 @@ def drop_lost_leaders(description: Description, problems: Problems) -> Descripti
 def resolve_ties(
     ties: Sequence[Tie], joints: Sequence[Connection], lock: Mapping[str, float]
 ) -> tuple[dict[str, float], dict[str, Follower]]:
-    """Return by joint name the values of locked joints, and a `Follower` per joint with a leader.
+    """Return joint name -> value of locked joints, and joint name -> `Follower` of coupled joints.
 
-    Locking a joint also locks all joints coupled to it. A joint coupled to a fixed joint is locked.
+    Locking a joint locks all joints coupled to it. A joint that follows a fixed joint is locked.
     """
     fixed = {joint.name: joint.kind == "fixed" for joint in joints}
     at_start = {joint.name: joint.at_start for joint in joints}
@@ -152,9 +152,9 @@ def _line(tie: Tie, at_start: Mapping[str, float]) -> Line:
 def _reached(
     start: str, neighbours: Mapping[str, Sequence[tuple[str, Line]]], locked: Container[str]
 ) -> dict[str, Follower]:
-    """Return name -> `Follower` of the joints coupled to `start`, directly or through others.
+    """Return name -> `Follower` of all joints coupled to `start`, which counts as their leader.
 
-    Joints in `locked`, and joints coupled to `start` only through them, are left out.
+    Joints in `locked` are left out, and so are joints coupled to `start` only through them.
     """
     lines = {start: Line()}
     front = [start]
@@ -181,7 +181,7 @@ def couplings(names: Sequence[str], followers: Mapping[str, Follower]) -> tuple[
 
 
 def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:
-    """Return the ties among `joints`; the first follower leads if the leader is not among them."""
+    """Return the couplings among `joints` as ties; a follower replaces a leader not in `joints`."""
     ties, chosen = [], set(joints)
     groups: dict[int, list[int]] = defaultdict(list)
     for i in joints if robot.couplings else ():
@@ -198,7 +198,7 @@ def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:
 
 
 def mimic_tie(joint: str, leader: str, factor: float, offset: float, where: str) -> Tie:
-    """Return the tie with position of `joint` = factor * (position of `leader`) + offset."""
+    """Return the tie: position of `joint` = factor * (position of `leader`) + offset."""
     statement = f"joint {quote(joint)} mimics joint {quote(leader)}"
     return Tie(joint, leader, (offset, factor), statement, where)
 

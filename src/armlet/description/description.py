@@ -48,7 +48,7 @@ class Link:
     where: str = ""
     """File and line, for messages: 'arm.urdf, line 12'."""
     as_published: bool = False
-    """Whether the inertia is confirmed to be as published; it is then checked only if `strict`."""
+    """Whether the inertia is confirmed to be as published; only strict loading then checks it."""
     compensation: Compensation = field(default_factory=Compensation)
     """Mass and first moment, in the link's frame, of the part whose weight is compensated."""
     solids: tuple[Solid, ...] = ()
@@ -71,7 +71,7 @@ class Connection:
     spring: Spring = field(default_factory=Spring)
     where: str = ""
     at_start: float = 0.0
-    """Value of q in the file's reference pose, such as qpos0 of MuJoCo."""
+    """Value of q in the file's reference pose, such as MuJoCo's qpos0."""
 
 
 def fixed(name: str, parent: str, pose: Pose, where: str = "") -> Connection:
@@ -80,7 +80,7 @@ def fixed(name: str, parent: str, pose: Pose, where: str = "") -> Connection:
 
 
 class Tie(NamedTuple):
-    """A joint coupled to a leader: q - at_start is a polynomial in the leader's q - at_start."""
+    """A coupled joint: its q is a polynomial in the leader's q, both relative to `at_start`."""
 
     joint: str
     leader: str
@@ -91,7 +91,7 @@ class Tie(NamedTuple):
     """Whether both joints follow each other: mimic="lock" then locks the leader too."""
 
     def value(self, leader: float, at_start: Mapping[str, float]) -> float:
-        """Return the joint's q if the leader's q is `leader`."""
+        """Return the joint's q if the leader's q is `leader`; `at_start` is by joint name."""
         moved = leader - at_start.get(self.leader, 0.0)
         return at_start[self.joint] + float(Polynomial(self.coefficients)(moved))
 

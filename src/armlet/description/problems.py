@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from armlet.errors import ModelError, ModelWarning, listing
 
 MAX_PROBLEMS = 20
-"""Maximum number of problems in a message; problems with the same plural form count as one."""
+"""Maximum number of problems in a message; problems with the same plural count as one."""
 
 
 Problem = tuple[str, str, str]
-"""Message, plural form ("links have no mass"), and name of the link or joint."""
+"""Message; its plural, for several links or joints ("links have no mass"); and the name of one."""
 
 
 class Problems:
@@ -25,7 +25,7 @@ class Problems:
         self.warnings: list[Problem] = []
 
     def error(self, message: str, plural: str = "", name: str = "") -> None:
-        """Add an error; several errors with the same plural form become one message."""
+        """Add an error; several errors with the same `plural` become one message."""
         self.errors.append((message, plural, name))
 
     def warn(self, message: str, plural: str = "", name: str = "") -> None:
@@ -38,7 +38,7 @@ class Problems:
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Catch a ModelError that the block raises, and add it to the errors."""
+        """Catch a ModelError that the `with` block raises, and add its message to the errors."""
         try:
             yield
         except ModelError as error:
@@ -53,7 +53,7 @@ class Problems:
             warnings.warn(line, ModelWarning, stacklevel=stacklevel + 1)
 
     def _lines(self, problems: Iterable[Problem]) -> list[str]:
-        """Return the messages in order; problems with the same plural form share one message."""
+        """Return the messages in order; problems with the same plural share one message."""
         groups: defaultdict[str, list[Problem]] = defaultdict(list)
         for problem in problems:
             message, plural, _ = problem

@@ -27,7 +27,7 @@ SAME = 1e-13
 def warn_of_rounded_angles(
     robot: RobotModel, description: Description, lock: Mapping[str, float], stacklevel: int
 ) -> None:
-    """Warn of angles near quarter turns, their cost, and the `tolerance` that makes them exact."""
+    """Warn of angles that look rounded, with their cost and a `tolerance` to make them exact."""
     angles = [getattr(row, key) for row in robot.dh for key in ANGLES]
     off = [away for x in angles if (away := _away_if_rounded(x))]
     if not off:

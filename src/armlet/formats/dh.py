@@ -178,7 +178,7 @@ def symbolic_arm(
     names: tuple[str, Sequence[str], Sequence[str]] | None = None,
     labels: Sequence[str] = (),
 ) -> RobotModel:
-    """Return the serial arm of a DH table in the modified convention, with names of constants.
+    """Return the serial arm of a modified DH table in which names may stand for numbers.
 
     `names` is (base name, joint names, link names); `labels` name the rows in error messages.
     """
@@ -273,7 +273,7 @@ def _scalars(values: Any, n: int, subject: str, wanted: str) -> list[Scalar]:
 
 
 def general_arm(joints: str) -> RobotModel:
-    """Return the general serial arm with symbolic constants; papers count operations for it."""
+    """Return the general serial arm with symbolic constants, for which papers count operations."""
     if not re.fullmatch("[RP]+", str(joints)):
         raise ModelError(f"joints is {quote(joints)}: expected letters R and P, such as 'RRPRRR'")
     numbered = [(i + 1, letter) for i, letter in enumerate(joints)]

@@ -20,7 +20,7 @@ from armlet.scalar import Vector
 
 WORLD = "world"
 JOINT_KINDS = ("floating", "ball", "prismatic", "revolute")
-"""Joint kinds, indexed by `jnt_type`; kinds from `PRISMATIC` on have one coordinate."""
+"""Joint kinds, indexed by `jnt_type`; kinds from index `PRISMATIC` on have one coordinate."""
 FREE, PRISMATIC = 0, 2
 TARGETS = ("joint", "joint", "slider-crank", "tendon", "site", "body", "joint")
 """Kind of object that an actuator acts on, indexed by `actuator_trntype`."""
@@ -226,7 +226,7 @@ class _Reader:
         return actuated
 
     def _sites(self, i: int) -> list[tuple[int, str]]:
-        """Return (index, name) of each named site of a body; X_site if a body is also called X."""
+        """Return (index, name) of a body's named sites; X becomes X_site if a body is called X."""
         model = self.model
         named = [(k, model.site(k).name) for k in np.flatnonzero(model.site_bodyid == i).tolist()]
         return [(k, f"{x}_site" if x in self.bodies else x) for k, x in named if x]
@@ -280,7 +280,7 @@ class _Reader:
         return not (is_plugin or any(laws)) and bool(model.actuator_gainprm[k, 0] == 1)
 
     def _add_motor(self, k: int) -> None:
-        """Add armature, damping and force limit of actuator `k` to its joint, scaled by gear."""
+        """Add armature, damping and force limit of actuator `k`, scaled by gear, to its joint."""
         model, control = self.model, self.model.actuator_ctrladr[k]
         joint = int(model.actuator_trnid[k, 0])
         dof = model.jnt_dofadr[joint]
@@ -343,7 +343,7 @@ class _Reader:
         return {int(bodies[x]) for x in objects}
 
     def _refuse_loop(self, bodies: set[int], said: str, where: str) -> None:
-        """Add an error for a constraint that closes a loop, or a note if it is to a mocap body."""
+        """Add an error for a constraint that closes a loop; for one to a mocap body, add a note."""
         if any(self.model.body_mocapid[i] >= 0 for i in bodies):
             held = "it holds the robot to a mocap body, which is moved from outside"
             self.problems.note(f"{where}: {said} is left out: {held}")
@@ -396,7 +396,7 @@ class _Reader:
                 yield PassiveForce("gravity compensation of links", quote(name), said, where)
 
     def _exempt_rows(self, array: str) -> Container[int]:
-        """Return the rows of `array` to skip: the force is modelled, or is on a left-out body."""
+        """Return the rows of `array` to skip: modelled forces, and forces on left-out bodies."""
         if array.startswith("actuator"):
             return [
                 k
@@ -418,7 +418,6 @@ class _Reader:
 
 
 def pose_in_mujoco(r: Vector, quaternion: Vector) -> Pose:
-    """Convert MuJoCo's position and quaternion to a pose."""
     return Pose(rotation_of_quaternion(*quaternion), np.array(r, float))
 
 

@@ -50,7 +50,7 @@ def read_pinocchio(model: Any, problems: Problems) -> Description:
 
 
 def _link_names(model: Any, frames: list[Any]) -> list[str]:
-    """Return a link name per joint: its first BODY frame with identity placement, or JOINT_link."""
+    """Return a link name per joint: the BODY frame equal to the joint's frame, or JOINT_link."""
     links = ["universe", *(f"{name}_link" for name in [*model.names][1:])]
     for frame in reversed(frames):
         if str(frame.type) == "BODY" and np.array_equal(frame.placement.homogeneous, np.eye(4)):

@@ -72,8 +72,6 @@ class RobotOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions(RobotOptions):
-    """Options for a robot from a file."""
-
     folders: Sequence[str | Path] = ()
     xacro: Mapping[str, str | float | bool] | None = None
 
@@ -144,7 +142,6 @@ def about(name: str) -> dict[str, str]:
 
 
 def load(robot: str | Path, options: LoadOptions) -> RobotModel:
-    """Load a robot from the catalogue or from a file."""
     path = _existing(robot)
     problems = Problems(clip(path.name), options.strict)
     folders = Folders(path.parent, options.folders)
@@ -170,12 +167,10 @@ def from_model(
 
 
 def lock(robot: RobotModel, values: Mapping[str, float]) -> RobotModel:
-    """Return the robot with joints locked at `values` and their bodies merged into the parents."""
     return assemble(describe(robot), lock_values(values))
 
 
 def subchain(robot: RobotModel, tip: str) -> RobotModel:
-    """Return the serial arm from the base to the frame `tip`; `tip` becomes the tool."""
     path, whole = robot.path(robot.frame(tip).body), describe(robot)
     names = {robot.base_link, *(robot.links[i] for i in path)}
     names |= {name for name, frame in robot.frames.items() if frame.body in path}

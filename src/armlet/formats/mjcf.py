@@ -136,7 +136,7 @@ class _Files:
         return size
 
     def _open(self, element: Element, above: tuple[Path, ...]) -> tuple[Element, tuple[Path, ...]]:
-        """Return the root of the file that an element names, and `above` extended by this file."""
+        """Return the root of the file that an element names, and the chain of files down to it."""
         subject, name = _label(element), element.word("file", "the name of a file")
         starts = [self.path.parent, above[-1].parent]
         file = self.folders.find(name, starts, subject)

@@ -105,7 +105,7 @@ class Scope:
         return self.parent.in_world @ self.parent.pose_of(self.element.get("name"), self.element)
 
     def _back_to_model(self) -> Pose:
-        """Return the pose of the model's own frame in its placement frame."""
+        """Return the pose of the model's own frame in the placement frame."""
         if not self.placement:
             return IDENTITY_POSE
         return self.pose_of(self.placement, self.element).inverse()
@@ -175,7 +175,7 @@ class Scope:
 
 
 def _name(element: Element, scope: Scope) -> str:
-    """Return an element's name; before SDF 1.7, a joint X becomes X_joint if a link is called X."""
+    """Return an element's name; before SDF 1.7, joint X becomes X_joint if the name X is taken."""
     name = element.word("name")
     other = scope.named.get(name)
     if scope.version >= 7 or other is None or element.tag == other.tag:
@@ -431,7 +431,7 @@ class _Reader:
                 yield Mesh(mesh.text_of("uri"), at, tuple(sizes))
 
     def _frame(self, scope: Scope, name: str, element: Element) -> None:
-        """Add a frame as a massless link, fixed to the link that carries the frame."""
+        """Add a frame as a massless link, fixed to the link that the frame is attached to."""
         owner, link = scope.link_of(name, element)
         parent, full = owner.prefix + link, scope.prefix + name
         at = scope.in_world @ scope.pose_of(name, element)
@@ -476,7 +476,7 @@ class _Reader:
         )
 
     def _end(self, scope: Scope, element: Element, tag: str) -> tuple[str, Pose]:
-        """Return the link in <parent> or <child> of a joint: name, and pose in the world."""
+        """Return name and pose in the world of the link that is the <parent> or <child> (`tag`)."""
         name = element.text_of(tag)
         if not name:
             raise element.error(f"joint {quote(element.get('name'))} has no <{tag}>: expected one")

@@ -333,7 +333,6 @@ def _body(table: Table) -> Any:
 
 
 def write_toml(robot: RobotModel, path: str | Path) -> None:
-    """Write the robot in armlet's TOML format, in the frames of the file it was loaded from."""
     write(path, toml_text(robot))
 
 

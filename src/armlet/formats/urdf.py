@@ -257,7 +257,7 @@ def read_limits(
     problems: Problems,
     unlimited: float = UNLIMITED,
 ) -> Limits:
-    """Return the limits of a joint; drop invalid and swap reversed limits, with a warning."""
+    """Return the limits of a joint; drop invalid limits and swap reversed ones, with a warning."""
     limits, subject = Limits(), f"{element.where}: joint {quote(joint)}"
     for key in Limits._fields[2 if kind == "continuous" else 0 :]:
         if (text := texts.get(key)) is None:
@@ -291,7 +291,7 @@ def _mimic(element: Element) -> list[Tie]:
 
 
 def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
-    """Return joint name -> drive with rotor inertia (seen at the joint) and friction offset."""
+    """Return joint name -> drive with friction offset, and rotor inertia reflected to the joint."""
     names = [*dict.fromkeys(joint.get("name") for joint in root.all("joint"))]
     drives = {}
     for transmission in root.all("transmission"):
@@ -319,13 +319,12 @@ def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
 
 
 def write_urdf(robot: RobotModel, path: str | Path) -> None:
-    """Write the robot as URDF; leave out springs and gravity compensation, with a warning."""
     warn_of_passive(robot)
     write(path, urdf_text(robot))
 
 
 def urdf_text(robot: RobotModel) -> str:
-    """Return the robot as URDF text; its frames become massless links on fixed joints."""
+    """Return the robot as URDF text; frames other than those of bodies become massless links."""
     description = _on_axes(describe(robot))
     _check_characters(description)
     root = ElementTree.Element("robot", name=description.name)

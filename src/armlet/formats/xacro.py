@@ -21,7 +21,7 @@ from armlet.formats.xml import Element, parse_xml
 
 CHILD = Path(__file__).with_name("xacro_child.py")
 MAX_SECONDS = 30.0
-"""Maximum time (s) of an expansion; a humanoid of twenty files takes half a second."""
+"""Maximum time (s) of an expansion."""
 
 
 def expand_xacro(

@@ -67,7 +67,6 @@ class Joint(NamedTuple):
 
     @property
     def type(self) -> JointType:
-        """The joint's entry in `JOINT_TYPES`."""
         return JOINT_TYPES[self.kind]
 
     @property

@@ -118,7 +118,7 @@ class Screw(NamedTuple):
         """Rotate a 3x3 tensor from the axes after the screw to the axes before it.
 
         This takes 12 multiplications and 11 additions, or none at quarter turns. In the plane
-        normal to axis k, the trace and the skew part stay; the rest rotates by twice the angle.
+        normal to k, the trace and the skew part are invariant; the rest rotates by twice the angle.
         """
         k, cos, sin, _ = self
         i, j = self.others

@@ -1,11 +1,11 @@
 """Canonical frames: modified Denavit-Hartenberg frames with as many zero parameters as possible.
 
 The z axis of a body is its joint axis, in the file's direction. The x axis points along the
-common normal to the joint axis of the main child, the child with the largest subtree. The common
-normal of nearly parallel axes is far away and ill defined: there, x points to where the child's
-axis crosses the plane z = 0, and the child's axis is tilted about x and y instead of x alone
-(Hayati 1983). So no DH length is much larger than the arm, and parallel axes are no special case.
-Where the geometry leaves a choice, it is made so that parameters become zero:
+common normal of this axis and the joint axis of the main child, the child with the largest subtree.
+The common normal of nearly parallel axes is ill defined and may be far from the joints. For such
+axes, x points to the point where the child's axis crosses the plane z = 0, and rotations about x
+and y, instead of x alone, turn z to the child's z (Hayati 1983). So no DH length is much larger
+than the arm. Where the geometry leaves a choice, the choice makes parameters zero:
 
 - origins can move along parallel axes: the offsets d of successive parallel axes are merged into
   the d of the last body, or into the base frame if the first of these axes is on the base;
@@ -73,7 +73,7 @@ class Line(NamedTuple):
 
 
 class FrameChoice:
-    """The canonical frames of all bodies: `dh` has their DH rows, `own` poses in file frames."""
+    """Choose the canonical frames: `dh` has their DH rows, `own` their poses in file frames."""
 
     def __init__(self, mounts: Sequence[Mount], tolerance: float) -> None:
         self.mounts = mounts
@@ -92,7 +92,7 @@ class FrameChoice:
             self._place(i)
 
     def are_skew(self, line: Line, other: Line) -> bool:
-        """Whether two axes are not nearly parallel and their common normal ends near the joints."""
+        """Whether the common normal of two axes is well defined and ends near the joints."""
         if size(cross(line.axis, other.axis)) <= max(NEARLY_PARALLEL, self.tolerance):
             return False
         if line.point is None or other.point is None:
@@ -111,10 +111,10 @@ class FrameChoice:
         return across(way, line.axis) if size(way) > self.tolerance * scale else None
 
     def _anchor(self, i: int) -> None:
-        """Determine the joint axis of body i, and, if the geometry fixes it, the body's origin.
+        """Determine the joint axis `lines[i]` of body i, and the origin if the geometry fixes it.
 
-        This origin is `anchors[i]`. If the origin is free to move along the axis, `levels[i]` is
-        the next fixed origin towards the tips, projected on the axis (None if there is none).
+        A fixed origin becomes `anchors[i]` and `levels[i]`. For a free origin, `anchors[i]` is None
+        and `levels[i]` is the next fixed origin towards the tips, projected on the axis, or None.
         """
         mount, child = self.mounts[i], self.main.get(i)
         line = Line(mount.axis, None if mount.is_prismatic and child is None else mount.point)
@@ -254,7 +254,7 @@ def main_children(parent: Sequence[int]) -> dict[int, int]:
 
 
 def cross(a: Vector, b: Vector) -> Vector:
-    """Return a × b of two vectors, bitwise equal to `np.cross` but ten times as fast."""
+    """Return a × b of two vectors, bitwise equal to `np.cross` but faster."""
     (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
     return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 

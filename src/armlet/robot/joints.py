@@ -17,7 +17,7 @@ class Twist(NamedTuple):
 
     @property
     def rotates(self) -> int:
-        """1 if the twist rotates the body, else 0: an int, so that products with it are folded."""
+        """1 if the twist rotates the body, else 0; constant folding removes products with ints."""
         return int(not all(map(is_zero, self.w)))
 
     @property
@@ -39,7 +39,6 @@ class JointType(NamedTuple):
 
     @property
     def nv(self) -> int:
-        """Number of velocities."""
         return len(self.twists)
 
     @property

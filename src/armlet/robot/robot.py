@@ -157,7 +157,7 @@ class RobotModel(ComparedByData):
 
     @property
     def n(self) -> int:
-        """The number of coordinates: all joints except followers of another joint."""
+        """The number of coordinates: the number of joints that do not follow another joint."""
         return len(self.coordinates)
 
     @property
@@ -182,7 +182,7 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def v_of(self) -> tuple[slice, ...]:
-        """For each joint, the slice of its velocities in the velocities of all joints."""
+        """For each joint, the slice of its velocities in an array of all joint velocities."""
         return slices([joint.type.nv for joint in self.joints])
 
     @cached_property
@@ -228,7 +228,7 @@ class RobotModel(ComparedByData):
         return [pair for k, pair in pairs if pair[1].leader == i and k != i]
 
     def _coupling_text(self, i: int) -> str:
-        """Return the coupling of joint i as "-2 finger + 0.5"; empty if joint i leads itself."""
+        """Return joint i's coupling as text, "-2 finger + 0.5"; empty if the joint leads itself."""
         if i in self._leaders:
             return ""
         leader, factor, offset = self.couplings[i]
@@ -237,14 +237,14 @@ class RobotModel(ComparedByData):
         return times + (f" {'+' if offset > 0 else '-'} {abs(offset):.6g}" if offset else "")
 
     def joint_positions(self, q: ArrayLike) -> NDArray[Any]:
-        """Positions Γ q + q₀ of all joints, of shape (..., nb); `couplings` define Γ and q₀."""
+        """Positions Γ q + q₀ of all joints, of shape (..., nb); Γ and q₀ are from `couplings`."""
         moved = self._joint_velocities(q)
         offsets = [coupling.offset for coupling in self.couplings]
         positions: NDArray[Any] = moved + np.array(offsets, moved.dtype) if offsets else moved
         return positions
 
     def _joint_velocities(self, qd: ArrayLike) -> NDArray[Any]:
-        """Velocities Γ qd of all joints, of shape (..., nb); `couplings` define the factors Γ.
+        """Velocities Γ qd of all joints, of shape (..., nb); the factors Γ are from `couplings`.
 
         Joint accelerations and small joint displacements follow from the same formula.
         """
@@ -258,7 +258,7 @@ class RobotModel(ComparedByData):
         return moved
 
     def _coordinate_torques(self, tau: NDArray[Any]) -> NDArray[Any]:
-        """Coordinate torques Γᵀ tau from joint torques; `tau` has one row per joint velocity."""
+        """Coordinate torques Γᵀ tau from joint torques `tau`, with Γ as in `_joint_velocities`."""
         if not self.couplings:
             return tau
         index, factors = self._moved_by
