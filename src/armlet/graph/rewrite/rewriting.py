@@ -1,8 +1,8 @@
 """Rewriting of programs by identities, wherever an identity saves operations.
 
-A program is copied to a new graph. Nested sums such as (a + b) + c are treated as one sum, whose
-terms are combined in any order, unless a partial sum is also used elsewhere. A rule is applied
-where the operations that it removes cost more than the operations that it adds.
+A program is copied to a new graph. If nothing else uses a + b, the nested sum (a + b) + c is
+treated as one sum, whose terms are combined in any order. A rule is applied where the operations
+that it removes cost more than the operations that it adds.
 """
 
 from collections import Counter
@@ -49,7 +49,7 @@ class Rule(NamedTuple):
 
 @cache
 def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
-    """Return root operation -> rules: each identity, with all choices of signs of its letters."""
+    """Return root operation -> rules: one rule per identity and choice of signs of its letters."""
     rules: dict[str, list[Rule]] = {}
     for identity in identities:
         letters = list(signature(identity).parameters)
@@ -73,7 +73,7 @@ def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
 
 
 def terms_of(sign: int, x: Any, nested: Collection[int], is_root: bool = False) -> Iterator[Term]:
-    """Yield signed terms of a sum, or factors of a product; operands in `nested` are split too."""
+    """Yield the signed terms of a sum, or the factors of a product; split operands in `nested`."""
     if isinstance(x, Traced) and (is_root or x.index in nested):
         yield from terms_of(sign, x.args[0], nested)
         yield from terms_of(-sign if x.op == "sub" else sign, x.args[1], nested)
@@ -176,7 +176,7 @@ def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
 
 
 def nested_terms(old: Program, family: Mapping[str, str]) -> set[int]:
-    """Return the sums that are used only as a term of one other sum; likewise the products.
+    """Return the sums whose only use is as a term of another sum, and likewise the products.
 
     `family` maps operations to "sum" or "product". Sums of more than TERMS terms are left out.
     """
