@@ -113,7 +113,7 @@ class Graph:
         return self.record(op, *args)
 
     def node(self, op: str, args: tuple[Any, ...]) -> "Traced":
-        """Return the traced scalar of an operation; record the operation, unsimplified, if it is new."""
+        """Return the traced scalar of an operation; if new, record the operation as it is."""
         key = (op, args)
         scalar = self.interned.get(key)
         if scalar is None:

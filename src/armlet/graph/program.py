@@ -306,7 +306,7 @@ class Program:
 
     @without_collections
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; an operand is a node's index or, for a constant, a list of it."""
+        """Return plain data for JSON, with the index of a node or a list [constant] as operand."""
         number = {i: k for k, i in enumerate(self.live)}
 
         def plain(x: Any) -> Any:

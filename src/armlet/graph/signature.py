@@ -106,7 +106,7 @@ def check_names(names: Sequence[str]) -> None:
 
 @cache
 def result_type(names: Names) -> type[tuple[Any, ...]]:
-    """Return the named tuple class with fields `names`, with instances pickled without the class."""
+    """Return the named tuple class with fields `names`; instances are pickled without the class."""
 
     def reduce(self: tuple[Any, ...]) -> tuple[Any, ...]:
         return named_result, (names, tuple(self))

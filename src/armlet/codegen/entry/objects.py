@@ -31,9 +31,9 @@ PLACES = ("FALLBACK", "NAMES", "OTHERS", "SPARE_RESULTS", "OUT_NAME", "RESULTS")
 """The items of the tuple `%self` that an entry point receives, in order.
 
 FALLBACK is the Python function for calls that the entry point does not handle. NAMES has the
-argument names in the order of `@arrange`, OTHERS is a dict from option to function, SPARE_RESULTS
-is a list of results to reuse, and OUT_NAME is the tuple ("out",). RESULTS is the class that holds
-several results: `tuple` or a subclass without attributes of its own.
+argument names in the order of `@arrange`, OTHERS is a dict from values of the option to functions,
+SPARE_RESULTS is a list of results to reuse, and OUT_NAME is the tuple ("out",). RESULTS is the
+class that holds several results: `tuple` or a subclass without attributes of its own.
 """
 SLOT = 16
 """Byte offset, in a callable object, of the pointer to its tuple `%self`."""

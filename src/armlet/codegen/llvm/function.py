@@ -99,7 +99,7 @@ class Body:
     lines: list[str]
     name: dict[int, str] = field(default_factory=dict)
     hoisted: Mapping[int, int] = field(default_factory=dict)
-    """Operation index -> index in the array %hoisted, for results computed before the loop."""
+    """Operation index -> index in the array %hoisted, for results from before a loop over states."""
     read: dict[int, str] = field(default_factory=dict)
     """Operation index -> name, for hoisted results that the current basic block has loaded."""
 
@@ -130,7 +130,7 @@ class Body:
     def _read(self, a: int) -> str:
         """Load a hoisted result into all lanes, once per basic block; return the value's name.
 
-        A load costs as little as a constant. A value held throughout the loop takes a register.
+        A load costs as little as a constant. A value that is kept in all blocks takes a register.
         """
         if a not in self.read:
             out, F = f"%k{len(self.lines)}", self.target.element
@@ -300,8 +300,8 @@ def many_states(code: Lowered, target: Target) -> str:
     """Return LLVM IR of `void @many(ptr in…, ptr out…, i64 from, i64 to)`, one state per lane.
 
     Rows of states are read as vectors and transposed in registers. There must be at least as many
-    rows as lanes: where the last vector would not be full, it computes some rows again. Inputs of
-    rate "once" have no rows; operations that depend on these inputs alone run before the loop.
+    rows as lanes: to be full, the last vector computes some rows again. Inputs of rate "once" have
+    one value for all states; operations that depend on these inputs alone run before the loop.
     """
     inputs, outputs = arguments_of(code)
     before: list[str] = []

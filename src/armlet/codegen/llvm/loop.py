@@ -1,4 +1,4 @@
-"""Print loops around programs as LLVM IR: carried values in registers, one run per lane."""
+"""Print loops as LLVM IR, with carried values in registers and one run per vector lane."""
 
 from armlet.codegen.llvm.function import (
     Body,
@@ -105,7 +105,7 @@ class _Text:
         self.loaded |= read(pointer, name, x)
 
     def record(self, name: str, entries: list[str]) -> None:
-        """Store an output as a row, if the current step ends a recorded row or the loop."""
+        """Store an output in a row, if the step is the last one of a row or of the loop."""
         last = self.loop.stages - 1
         self.lines.append(IR["record"](name=name, last_stage=last, size=len(entries)))
         row, size = f"%{name}.row", f"%{name}.size"
@@ -124,7 +124,7 @@ class _Text:
         store_entries(entries, f"{pointer}.run", name, self.F, self.lines)
 
     def phis(self, values: list[list[str]]) -> list[str]:
-        """Return phi nodes of carried inputs: initial values, then results of the previous step."""
+        """Return phi nodes of carried inputs: initial values, later results of the last step."""
         return [
             f"{self.loaded[name, k]} = phi {self.V} [ {start}, %begun ], "
             f"[ {values[self.sources[name]][k]}, %turned ]"
