@@ -75,7 +75,7 @@ class Lowered:
         return count_operations(one for op, _ in self.operations for one in FUSED.get(op, (op,)))
 
     def runs(self, first: int, last: int) -> Iterator[range]:
-        """Yield the indices in ranges: sines and cosines to compute together, or other operations."""
+        """Yield ranges of indices: sines and cosines to compute together, or other operations."""
         for k in range(first, last):
             (before, _), (op, args) = self.operations[max(first, k - 1)], self.operations[k]
             was, now = before in TRIGONOMETRY, op in TRIGONOMETRY

@@ -116,7 +116,6 @@ def result_type(names: Names) -> type[tuple[Any, ...]]:
 
 
 def named_result(names: Names, results: Sequence[Any]) -> tuple[Any, ...]:
-    """Return results as a named tuple."""
     return result_type(names)(*results)
 
 

@@ -136,8 +136,8 @@ def host(dtype: str) -> Target:
 def compile_ir(text: str, *functions: str, callees: Sequence[str] = ()) -> Code:
     """Return the machine code of a module with the named functions, cached on disk.
 
-    `callees` are further modules, whose functions the module may call. Callees are
-    compiled in parallel and cached one by one, so that an interrupt loses only unfinished ones.
+    `callees` are further modules, whose functions the module may call. Callees are compiled in
+    parallel and cached one by one, so that an interrupt loses only unfinished callees.
     """
     objects = _compile_callees(callees)
     key = _key(text)

@@ -36,8 +36,8 @@ class Kernel:
     Parameters
     ----------
     program : Program
-        The program to compile. Where it also has sin and cos of a and b, sin(a + b) and cos(a + b)
-        are computed from these.
+        The program to compile. Where it also has sin or cos of a and of b, sin(a + b) and
+        cos(a + b) are computed by the addition theorems.
     dtype : {"float64", "float32"}
         The type of numbers; arrays of other dtypes are converted.
     target : Target, optional

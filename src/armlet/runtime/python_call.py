@@ -103,7 +103,7 @@ def _itself(x: Any) -> Any:
 SHARED_CODE: dict[str, Code] = {}
 """dtype -> code that all entries of the dtype call; its symbols are defined in LLVM."""
 NEVER_FREED: list[Code] = []
-"""All code that `share` compiled, also code that two concurrent calls compiled twice."""
+"""All code from `share`, kept alive: two concurrent calls may compile code for a dtype twice."""
 
 
 def share(dtype: str) -> None:
@@ -139,7 +139,7 @@ def dispatcher_call(
     entries: dict[Any, Any],
     doc: str,
 ) -> Callable[..., Any]:
-    """Return a compiled function that calls `entries[value of option]` or, by default, `fallback`."""
+    """Return a compiled function that calls `entries[value of option]`, or else `fallback`."""
     if not reads_arrays():
         return fallback
     share("float64")

@@ -25,7 +25,7 @@ POLL = 0.2
 
 
 class Workers:
-    """Up to `most` threads that run the jobs of a queue, started when needed and never ended."""
+    """Up to `most` threads that run the jobs of a queue; they start when needed and never end."""
 
     def __init__(self, most: int) -> None:
         self.most = most

@@ -68,7 +68,7 @@ class Effort:
     """
 
     def longest(self, request: Request) -> int:
-        """Return the value of `long` that holds for the robot of a request."""
+        """Return `long`, or QUICK if the robot of the request has more than `joints` joints."""
         return self.long if request.robot.n <= self.joints else QUICK
 
 
@@ -133,7 +133,7 @@ def search(
 
     Formulations are ranked by cost in canonical frames. The cheapest formulation is rearranged:
     frame origins move back along joint axes and the unit of length changes, where this lowers the
-    cost. If its program is then short, all other formulations are rearranged as well, and all are
+    cost. If the new program is short, all other formulations are rearranged as well, and all are
     simplified. Otherwise, the other formulations are tried with the frames and unit of the first,
     and only the cheapest program is simplified.
     """
@@ -348,4 +348,4 @@ def _digest_of_sources() -> str:
 
 
 SEARCH_SOURCES = _digest_of_sources()
-"""Digest of the files `READ_BY_SEARCH`, taken on import, before they can change."""
+"""Digest of the files `READ_BY_SEARCH` at import, since files may change while a process runs."""

@@ -50,7 +50,7 @@ Choice = tuple[str, Arrangement]
 
 @dataclass(frozen=True, eq=False)
 class Composition:
-    """Arrays that are computed from quantities of robots, which are recorded as calls."""
+    """Arrays computed from quantities; each use of a quantity is recorded as a call."""
 
     name: str
     inputs: Mapping[str, Input]
@@ -59,7 +59,7 @@ class Composition:
     single: bool = False
     names: Names | None = None
     programs: dict[Any, Program] = field(default_factory=dict)
-    """(Index of a call, choice) -> program of the call that `trace` has traced for the choice."""
+    """(Index of a call, choice) -> the program traced for both, kept by `trace` for further use."""
 
     @property
     def requests(self) -> list[Request]:

@@ -38,7 +38,6 @@ class Request:
 
     @property
     def quantity(self) -> Quantity:
-        """The entry of the quantity in `QUANTITIES`."""
         return QUANTITIES[self.name]
 
     @property

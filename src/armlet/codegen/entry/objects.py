@@ -21,7 +21,7 @@ ARRAY = {
     "flags": "i32",
     "weakrefs": "ptr",
 }
-"""Field -> LLVM type in NumPy's array struct since 1.7; any Python object has the first two."""
+"""Field -> LLVM type in NumPy's array struct since 1.7; any object has the first two fields."""
 ALIGNED, READABLE, WRITEABLE, OWNED = 0x100, 0x101, 0x501, 0x505
 """Cumulative NumPy flags: aligned; also C-contiguous; also writeable; also owner of its data."""
 SPARES = 2

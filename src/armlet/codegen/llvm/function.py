@@ -99,7 +99,7 @@ class Body:
     lines: list[str]
     name: dict[int, str] = field(default_factory=dict)
     hoisted: Mapping[int, int] = field(default_factory=dict)
-    """Operation index -> index in the array %hoisted, for results from before a loop over states."""
+    """Operation index -> index in the array %hoisted, for results computed before the loop."""
     read: dict[int, str] = field(default_factory=dict)
     """Operation index -> name, for hoisted results that the current basic block has loaded."""
 
@@ -261,7 +261,7 @@ def pointers_of(code: Lowered) -> list[str]:
 
 
 def load_entries(x: Input, pointer: str, name: str, element: str, lines: list[str]) -> Loaded:
-    """Append loads of all entries of an input in one state; return the names of the values."""
+    """Append loads of all entries of an input for one state; return the names of the values."""
     for k in range(x.size):
         lines += [
             f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
@@ -273,7 +273,7 @@ def load_entries(x: Input, pointer: str, name: str, element: str, lines: list[st
 def store_entries(
     values: Sequence[str], pointer: str, name: str, element: str, lines: list[str]
 ) -> None:
-    """Append stores of all entries of an output in one state."""
+    """Append stores of all entries of an output for one state."""
     for k, value in enumerate(values):
         lines += [
             f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
@@ -300,8 +300,8 @@ def many_states(code: Lowered, target: Target) -> str:
     """Return LLVM IR of `void @many(ptr in…, ptr out…, i64 from, i64 to)`, one state per lane.
 
     Rows of states are read as vectors and transposed in registers. There must be at least as many
-    rows as lanes: to be full, the last vector computes some rows again. Inputs of rate "once" have
-    one value for all states; operations that depend on these inputs alone run before the loop.
+    rows as lanes, since the last vector is filled up with rows that are computed again. Inputs of
+    rate "once" have one value for all states; operations on these alone run before the loop.
     """
     inputs, outputs = arguments_of(code)
     before: list[str] = []
@@ -342,7 +342,7 @@ def _before_the_loop(
 
 
 def module(target: Target, *texts: str) -> str:
-    """Return an LLVM IR module: declarations, called sine functions, and the functions `texts`."""
+    """Return an LLVM IR module: declarations, sine functions that `texts` call, and `texts`."""
     widths = sorted({PACK, target.lanes})
     lines = ["declare double @sin(double)", "declare double @cos(double)"]
     for element in BYTES:

@@ -31,7 +31,7 @@ def loop_function(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> 
 
     The last arguments are SCALARS. At least as many runs as lanes must be computed. The last vector
     may compute some runs again, so results must not overwrite the initial values of carried inputs.
-    Inputs that do not change with the steps must be lowered with the rate "once".
+    In `code`, inputs that do not change with the steps must have the rate "once".
     """
     text = _Text(loop, code, target, lanes)
     pointers, outputs = arguments_of(code)

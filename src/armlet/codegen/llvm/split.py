@@ -33,7 +33,7 @@ OPERATIONS, ENTRIES = 4000, 500
 """A program with more operations, or more entries of arguments and results, is split. The programs
 of a seven-joint arm are shorter."""
 SIZE, ANGLES = 300, 8
-"""A chunk ends once it has SIZE operations; a run of sines in it has at most ANGLES angles."""
+"""A chunk ends once it has SIZE operations; a run of sines has at most ANGLES different angles."""
 TOGETHER = 10
 """Number of chunks compiled together, which takes a fraction of a second."""
 ALIGNED = 64

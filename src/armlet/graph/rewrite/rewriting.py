@@ -223,7 +223,6 @@ class Rewriting:
         """Index of a node in the new graph -> number of its uses so far, zero by default."""
 
     def result(self) -> Program:
-        """Return the rewritten program."""
         for i, op, args in self.old.nodes:
             if i not in self.nested:
                 self.value[i] = self._sum(i) if op in SUMS else self._one(op, args)

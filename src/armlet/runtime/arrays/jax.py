@@ -1,8 +1,8 @@
 """Kernels on JAX arrays, with `jit`, `vmap` and forward and reverse derivatives of any order.
 
-A JAX primitive evaluates kernels; XLA calls their machine code. The derivative along tangents is
-the same primitive with the kernel of `Program.jvp`, which is linear in the tangents. The transpose
-of this derivative is the primitive with the kernel of `Program.vjp`.
+A JAX primitive evaluates kernels; in compiled functions, XLA calls their machine code. The
+derivative along tangents is the same primitive with the kernel of `Program.jvp`, which is linear in
+the tangents. The transpose of this derivative is the primitive with the kernel of `Program.vjp`.
 """
 
 import ctypes
@@ -112,7 +112,7 @@ def _shapes(kernel: Any, shapes: Sequence[Shape]) -> tuple[list[Shape], frozense
 
 @kernel_p.def_impl
 def _evaluate_concrete(*arrays: Any, kernel: Any, transpose: Any) -> list[Any]:
-    """Evaluate the kernel on concrete (not traced) arrays, read in place."""
+    """Evaluate the kernel on concrete (not traced) arrays, which are read in place."""
     for name, x in zip(kernel.program.inputs, arrays, strict=True):
         devices = x.devices() if isinstance(x, jax.Array) else ()
         if any(device.platform != "cpu" for device in devices):

@@ -115,7 +115,6 @@ class KernelFunction(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Save the kernel and the tensors for the derivatives."""
         ctx.kernel, ctx.threads, *tensors = inputs
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
