@@ -365,7 +365,7 @@ def module(target: Target, *texts: str) -> str:
 
 
 class Texts(Sequence[str]):
-    """Sequence of LLVM IR texts. A text is printed when it is read by its index, in any thread."""
+    """Sequence of LLVM IR texts. A text is printed when its index is read, in the reading thread."""
 
     def __init__(self, printers: Iterable[Callable[[], str]]) -> None:
         self.printers = list(printers)

@@ -82,7 +82,7 @@ def terms_of(sign: int, x: Any, nested: Collection[int], is_root: bool = False) 
 
 
 def is_open(x: Traced, is_term: bool) -> bool:
-    """Whether a search for scalars that two terms share also looks at the operands of `x`."""
+    """Whether to look at the operands of `x` in a search for scalars that two terms share."""
     return x.op in ("mul", "sin", "cos") or (is_term and x.op in SUMS)
 
 
@@ -289,7 +289,7 @@ class Rewriting:
         return None
 
     def _factors(self, x: Any, depth: int = DEPTH) -> frozenset[Any]:
-        """Return the scalars in a term, down to `depth`, to find terms that share a scalar."""
+        """Return a term and the scalars within it, down to `depth`, to find terms that share one."""
         if is_constant(x):
             return frozenset((x,))
         factors = self.factors.get((x.index, depth))

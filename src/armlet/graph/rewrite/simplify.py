@@ -110,7 +110,7 @@ def share_terms(old: Program) -> Program:
 
 
 def _groups(old: Program) -> dict[int, tuple[str, list[Term]]]:
-    """Return node -> "sum" or "product", and its terms with signs; nested sums are flattened."""
+    """Return node -> "sum" or "product", and its signed terms, those of nested nodes included."""
     nested = nested_terms(old, FAMILY)
     return {
         i: (FAMILY[op], [*terms_of(1, old.graph.scalars[i], nested, True)])
