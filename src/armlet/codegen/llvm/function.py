@@ -365,7 +365,7 @@ def module(target: Target, *texts: str) -> str:
 
 
 class Texts(Sequence[str]):
-    """Sequence of LLVM IR texts. A text is printed when its index is read, in the reading thread."""
+    """Sequence of LLVM IR texts. A text is printed when a thread reads it by its index."""
 
     def __init__(self, printers: Iterable[Callable[[], str]]) -> None:
         self.printers = list(printers)

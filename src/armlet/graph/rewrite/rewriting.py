@@ -289,7 +289,7 @@ class Rewriting:
         return None
 
     def _factors(self, x: Any, depth: int = DEPTH) -> frozenset[Any]:
-        """Return a term and the scalars within it, down to `depth`, to find terms that share one."""
+        """Return the scalars of a term, down to `depth`, to find terms with a common scalar."""
         if is_constant(x):
             return frozenset((x,))
         factors = self.factors.get((x.index, depth))
