@@ -1,4 +1,4 @@
-"""Lowering: convert a program to the list of operations that every target prints."""
+"""Lowering: convert a program to a list of operations, from which all code is printed."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -69,14 +69,13 @@ class Lowered:
     operations: tuple[Operation, ...]
     start: int
     names: Names | None = None
-    """The names of the outputs, or None."""
 
     def count(self) -> Count:
-        """Return the count of multiplications and additions; a fused operation counts as both."""
+        """Count the operations; a fused operation counts as a multiplication and an addition."""
         return count_operations(one for op, _ in self.operations for one in FUSED.get(op, (op,)))
 
     def runs(self, first: int, last: int) -> Iterator[range]:
-        """Yield index ranges of sines and cosines to compute together, or of other operations."""
+        """Yield ranges of indices: sines and cosines to compute together, or other operations."""
         for k in range(first, last):
             (before, _), (op, args) = self.operations[max(first, k - 1)], self.operations[k]
             was, now = before in TRIGONOMETRY, op in TRIGONOMETRY
@@ -87,7 +86,7 @@ class Lowered:
 
     @property
     def hoisted(self) -> dict[int, int]:
-        """Operation index -> storage index, for results before `start` that are used after it."""
+        """Operation index -> storage index, for operations before `start` that later ones use."""
         if not self.start:
             return {}
         needed = [a for op, args in self.operations[self.start :] if op != "input" for a in args]
@@ -159,8 +158,8 @@ def _number(x: Any) -> float:
 def expand_sines(old: Program) -> Program:
     """Expand sines and cosines of a ± b into products, if sines or cosines of a and b occur, too.
 
-    A sine of a sum reduces the counts of multiplications and additions, since sines are counted
-    separately. But a processor takes far longer for a sine than for two products and a sum.
+    The search prefers a sine of a sum, since sines do not count as multiplications or additions.
+    A processor, however, takes far longer for a sine than for two products and a sum.
     """
     angles = {args[0].index for _, op, args in old.nodes if op in TRIGONOMETRY}
     sums: dict[int, tuple[str, Traced, Traced]] = {}
@@ -193,7 +192,7 @@ def expand_sines(old: Program) -> Program:
 
 
 def fuse_products(program: Program) -> list[Node]:
-    """Return the nodes of a program, in which sums are fused with products that only they use.
+    """Return the nodes of a program, with each product fused into the sum that alone uses it.
 
     `fma` is a b + c, `fms` is a b - c and `fnma` is c - a b, each rounded once. Products are fused
     here and not by a compiler, so that every vector width gives the same bits.
@@ -220,7 +219,7 @@ def fuse_products(program: Program) -> list[Node]:
 
 
 def _early(nodes: Sequence[Node], once: Collection[str]) -> set[int]:
-    """Return the indices of the operations that depend on no inputs except those in `once`."""
+    """Return the indices of the operations that depend on the inputs in `once` alone."""
     early: set[int] = set()
     if not once:
         return early

@@ -54,16 +54,14 @@ FILES = {
 DEFINED = """\
 values that are not computed by the program but
 from the definition of the quantity (or, if it has none, from a formulation as it is written)"""
-"""Words of the README for the expected values, if every function has a reference."""
+"""What the README calls the expected values, if every function has a reference."""
 STATES, CANDIDATES = 5, 40
 """Number of states in a test, and number of random states to choose from."""
 TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
 """Dtype -> tolerance of a test, relative to the largest value of a result."""
 LARGEST_ROUNDING = 64
-"""Error that a test allows, in units in the last place of the largest intermediate value.
-
-A test also allows an error of this number times the largest `sensitivity` times the largest result.
-"""
+"""A test allows an error of this many units in the last place of the largest intermediate value or,
+if this is more, of this number times the largest `sensitivity` times the largest result."""
 MEANINGLESS = 1e-3
 """Largest `sensitivity` that results may have at a test state."""
 Array = np.ndarray[Any, Any]
@@ -75,7 +73,7 @@ Reference = Callable[[Mapping[str, Array]], Sequence[Array]]
 class Function:
     """A program to print, with a description and the source of its formulation.
 
-    The test of the project compares the program with values of `reference`, if there is one.
+    The test of the project compares the program with the values of `reference`, if given.
     """
 
     program: Program
@@ -132,7 +130,6 @@ def function_name(function: Function, prefix: str) -> str:
 
 
 def mark() -> str:
-    """Return `MARK` followed by the version of armlet."""
     return f"{MARK} {__version__}."
 
 
@@ -188,7 +185,7 @@ def _page(robot: RobotModel, by_name: Mapping[str, Function]) -> dict[str, str]:
 
 
 def _coupled(robot: RobotModel) -> list[str]:
-    """Return a table row for each coupled joint: the entry of q that moves the joint, and how."""
+    """Return a table row for each coupled joint: which entry of q moves the joint, and how."""
     entry = {leader: k for k, leader in enumerate(robot._leaders)}
     return [
         f"| {entry[coupling.leader]} | {one_line(joint.name)} | {joint.kind}, moved by "
@@ -228,7 +225,7 @@ def _test(robot: RobotModel, by_name: Mapping[str, Function], dtype: str) -> dic
 
 
 def _states(robot: RobotModel, programs: Sequence[Program], dtype: str) -> dict[str, Array]:
-    """Return argument -> values at the test states, one row per state, exact in both dtypes.
+    """Return argument -> values at the test states, one row per state, exact also in float32.
 
     Of the random states, those of lowest `sensitivity` are taken: near singular states, rounding
     errors may be larger than the test allows.

@@ -37,8 +37,8 @@ CHOICES: dict[str, Callable[..., tuple[Any, Any, Any]]] = {
 }
 """Operation that selects a value -> function that returns (condition, value if true, if false).
 
-The derivative is selected in the same way, and not multiplied by 1 or 0: the derivative of the
-other value may be infinite or NaN, such as that of 1 / x in `where(x, 1 / x, 0)`.
+The same condition selects the derivative. Multiplication by 1 or 0 would fail: at x = 0, the
+derivative of 1 / x in `where(x, 1 / x, 0)` is infinite, and 0 times infinity is NaN.
 """
 
 
@@ -48,7 +48,8 @@ Node = tuple[Traced, tuple[Any, ...], tuple[Any, ...]]
 For an operation in `CHOICES`: the scalar, the two values to select from, and the condition.
 """
 Masked = tuple[Any, Any]
-"""An adjoint: a condition (None for always), and the value where it holds; elsewhere 0."""
+"""The cotangent of a node as a pair (condition, value): `value` where the condition holds or is
+None, and 0 elsewhere."""
 
 
 def derivatives(outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "forward") -> Array:
@@ -89,7 +90,7 @@ def _active_nodes(graph: Graph, outputs: Sequence[Any], inputs: Collection[Trace
 def _propagate(
     outputs: Sequence[Any], gradients: dict[int, dict[int, Any]], active: list[Node]
 ) -> list[dict[int, Any]]:
-    """Return the gradients of outputs from those of inputs; entries missing in a dict are 0."""
+    """Return the gradients of outputs from the gradients of inputs; a missing entry is zero."""
     for y, args, partials in active:
         inner = [gradients.get(a.index, {}) if isinstance(a, Traced) else {} for a in args]
         total = gradients[y.index] = {}
@@ -142,7 +143,7 @@ def _value(x: Masked) -> Any:
 
 
 def _sum(x: Masked, y: Masked) -> Masked:
-    """Add two adjoints; the result is nonzero only where either condition holds."""
+    """Add two cotangents; the sum is nonzero only where at least one condition holds."""
     if x[0] is y[0]:
         return x[0], x[1] + y[1]
     mask = None if x[0] is None or y[0] is None else logical_or(x[0], y[0])

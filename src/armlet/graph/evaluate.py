@@ -114,8 +114,8 @@ def _array(x: Any, namespace: ModuleType) -> Any:
 def casadi_function(program: "Program", casadi: ModuleType) -> Callable[..., Any]:
     """Convert a program to a `casadi.Function` of the matrices of one state; vectors are columns.
 
-    The function returns expressions for symbols, and numbers for numbers. The operations are
-    recorded once, in SX; a call with MX symbols is one node of the MX graph.
+    Called with symbols, the function returns expressions; called with numbers, it returns numbers.
+    Its operations are recorded once, in SX; a call with MX symbols adds one node to the MX graph.
     """
     name = program.name
     symbols = {key: casadi.SX.sym(key, *_axes(name, x.shape)) for key, x in program.inputs.items()}
@@ -142,7 +142,7 @@ def casadi_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
 
 
 def check_matrices(program: "Program", args: Sequence[Any]) -> None:
-    """Raise DataError if an argument has a wrong shape: CasADi would repeat or transpose it."""
+    """Raise DataError for arguments of wrong shape, since CasADi would repeat or transpose them."""
     for x, arg in zip(program.inputs.values(), args, strict=True):
         shape = tuple(arg.shape if hasattr(arg, "shape") else np.shape(arg))
         expected = _axes(program.name, x.shape)
@@ -151,7 +151,7 @@ def check_matrices(program: "Program", args: Sequence[Any]) -> None:
 
 
 def _word(name: str) -> str:
-    """Convert a name for CasADi: it must begin with a letter, and not repeat underscores."""
+    """Convert a name to one for CasADi, which begins with a letter and repeats no underscores."""
     word = re.sub(r"[\W_]+", "_", name).strip("_")
     return word if word[:1].isalpha() else f"armlet_{word}".strip("_")
 

@@ -1,7 +1,7 @@
 """Folding: trivial operations are simplified, and signs are moved outwards.
 
-Each rule reads as the identity that it states. Negations are free, and moving signs outwards lets
-`a b` and `(-a) b` share one product.
+Each rule reads as the identity that it states. Negations are not counted. Since `(-a) b` becomes
+`-(a b)`, it shares one product with `a b`.
 """
 
 from typing import Any
@@ -62,7 +62,7 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
 
 
 def numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the operands, with None for traced scalars, so that no comparison is recorded."""
+    """Return the operands with None for traced scalars, so that `match` records no comparison."""
     return tuple([a if isinstance(a, NUMBERS) else None for a in args])
 
 

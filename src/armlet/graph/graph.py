@@ -3,7 +3,7 @@
 Programs are evaluated, counted, differentiated and printed by a loop over the list. There is no
 recursion, so a program may have any length.
 
-Simplifying `0 x` and `x - x` to 0 assumes that x is finite, and loses the sign of a zero.
+Recording simplifies `0 x` and `x - x` to 0. This assumes a finite x, and loses the sign of a zero.
 """
 
 import operator
@@ -113,7 +113,7 @@ class Graph:
         return self.record(op, *args)
 
     def node(self, op: str, args: tuple[Any, ...]) -> "Traced":
-        """Return the scalar of an operation; if it is new, record it without simplification."""
+        """Return the traced scalar of an operation; if new, record the operation as it is."""
         key = (op, args)
         scalar = self.interned.get(key)
         if scalar is None:
@@ -221,7 +221,7 @@ class Traced(NumPyRecorder):
         return self._quotient(other)
 
     def __pow__(self, exponent: Any) -> Any:
-        """Return the power; small integer exponents become products, and 0.5 a square root."""
+        """Return the power: for small integers, as products; for 0.5, as a square root."""
         if not isinstance(exponent, SCALARS):
             return NotImplemented
         if isinstance(exponent, Traced) or not abs(exponent) <= PRODUCTS:
@@ -262,7 +262,10 @@ class Traced(NumPyRecorder):
         return self.graph.record("atan2", self, other)
 
     def __getattr__(self, name: str) -> Any:
-        """Return the elementwise function `name`, which NumPy calls as a method of entries."""
+        """Return the function `ELEMENTARY[name]` as a method of this scalar.
+
+        For functions such as tan, NumPy calls the method x.tan() of each entry x of object arrays.
+        """
         if name not in ELEMENTARY:
             raise AttributeError(f"a traced value has no attribute {name!r}")
         return partial(ELEMENTARY[name], self)

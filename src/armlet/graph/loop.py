@@ -10,31 +10,31 @@ from armlet.graph.signature import named_inputs, prefixed_inputs
 
 @dataclass(frozen=True)
 class Loop:
-    """A program that runs step by step, where some outputs become inputs of the next step.
+    """A program that runs step by step; some outputs become "carried" inputs of the next step.
 
-    A call computes one run or many runs, each from its own initial values, which are passed as the
-    carried inputs. The rate of other inputs is how often they change; see `Input`.
+    A call computes one run or many runs, and passes the initial values of each run as the carried
+    inputs. The rates of the other inputs tell how often these change; see `Input`.
     """
 
     body: Program
     """The program of one step, or of one stage of a step."""
     carried: Mapping[int, str] = field(default_factory=dict)
-    """Output index -> name of the carried input that the output becomes in the next step."""
+    """Output index -> name of the carried input that the output is in the next step or stage."""
     recorded: Sequence[int] = ()
-    """The indices of recorded outputs. A call chooses n; every n steps, the values of these outputs
-    are stored in a new row. Of other outputs, only the final value is returned."""
+    """The indices of the outputs to record: the values after every n steps are stored in a new row,
+    where a call chooses n. Of other outputs, only the final value is returned."""
     period: int | None = None
     """The number of rows in records, and in inputs that change with every step. After the last row,
     the next step uses the first row again. By default no row is used again."""
     stages: int = 1
     """How often the body runs in a step, each time with another row of the inputs of rate "stage".
-    A short body that runs often stays in the instruction cache of the processor."""
+    Stages keep the body short, so that it stays in the instruction cache of the processor."""
 
     def jvp(self, names: Collection[str]) -> "Loop":
         """Return a loop that also computes the tangents of all outputs.
 
-        For each input x, carried or in `names`, the new body has one more input, "tangent_x". Its
-        outputs are the outputs of this loop, followed by their tangents in the same order.
+        For each input x that is carried or in `names`, the new loop also takes "tangent_x". Its
+        outputs are the outputs of this loop, followed by the tangents of these in the same order.
         """
         outputs, inputs = self.body.outputs, self.body.inputs
         active = [inputs[name] for name in (*self.carried.values(), *names)]
@@ -49,15 +49,16 @@ class Loop:
         return Loop(body, {**self.carried, **carried}, recorded, self.period, self.stages)
 
     def vjp(self, names: Collection[str]) -> "Loop":
-        """Return a loop that runs backwards and pulls cotangents back to the initial values.
+        """Return a loop that runs backwards and pulls cotangents of final values back to inputs.
 
-        The new loop begins with the last step of this loop: pass the rows of its inputs in reverse
-        order. The carried inputs of this loop become inputs with one row per step. For each carried
-        input x, the new loop carries "cotangent_x"; its final value is the derivative with respect
-        to the initial value of x. Further outputs are the derivatives with respect to the inputs
-        `names`, in this order. They are recorded for inputs that change with the steps. For other
-        inputs x, they are summed over the steps and carried as "sum_x". Inputs that no derivative
-        depends on are left out. This loop must not have stages.
+        The new loop begins with the last step of this loop, so callers pass all rows in reverse
+        order. Each carried input x of this loop becomes an input with one row per step. The new
+        loop carries "cotangent_x": the initial value is the cotangent of the final value of x, and
+        the final value is the derivative with respect to the initial value of x. Further outputs
+        are the derivatives with respect to the inputs `names`, in this order. For an input that
+        changes with the steps, the derivative is recorded. For any other input x, it is summed over
+        the steps and carried as "sum_x". Inputs that no derivative depends on are left out. This
+        loop must have no stages.
         """
         inputs, carried = self.body.inputs, [*self.carried.values()]
         wanted = [inputs[name] for name in (*carried, *names)]

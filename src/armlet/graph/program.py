@@ -118,8 +118,8 @@ class Program:
         Returns
         -------
         Program
-            Computes Jacobian-vector products from the inputs of this program, followed by one
-            tangent per input, of the same shape.
+            Takes the inputs of this program, followed by one tangent per input, of the same shape.
+            Returns the Jacobian-vector product for each output.
 
         Examples
         --------
@@ -138,10 +138,10 @@ class Program:
         Returns
         -------
         Program
-            Computes vector-Jacobian products from the inputs of this program, followed by one
-            cotangent per output, of the same shape. There is one result per input: the derivative
-            of the sum of cotangents times outputs. For any number of inputs, the operation count
-            is a few times the count of this program.
+            Takes the inputs of this program, followed by one cotangent per output, of the same
+            shape. Returns one vector-Jacobian product per input: the derivative of the sum of all
+            cotangents times their outputs. For any number of inputs, the operation count is a few
+            times the count of this program.
 
         Examples
         --------
@@ -158,10 +158,7 @@ class Program:
         return program(f"vjp of {self.name}", inputs, gradients, False, tuple(self.inputs))
 
     def copy(self) -> tuple[Graph, list[Any]]:
-        """Copy the operations to a new graph.
-
-        Returns the new graph, and the entries of all outputs in this graph, in one flat list.
-        """
+        """Copy the operations to a new graph; return the graph and all output entries in a list."""
         graph = Graph()
         return graph, self.replay(graph.copy)
 
@@ -172,16 +169,16 @@ class Program:
         ----------
         library : str or module
             The library, by name or as a module. With "numpy", "jax" or "torch", arrays may have
-            leading axes. "casadi" stands for CasADi matrices, "sympy" and "mpmath" for object
-            arrays of scalars.
+            leading axes. With "casadi", arrays are CasADi matrices; with "sympy" and "mpmath",
+            they are object arrays of scalars.
 
         Returns
         -------
         callable
             Takes the inputs in order and returns the output or a tuple of outputs. JAX and PyTorch
-            can differentiate, map and compile the function. Robot methods and kernels take JAX and
-            PyTorch arrays as well, and run machine code with exact derivatives. For CasADi the
-            result is a `casadi.Function` with named arguments and results.
+            can differentiate, map and compile the function. (Robot methods and kernels also take
+            JAX and PyTorch arrays, but run machine code, with exact derivatives.) For CasADi, the
+            function is a `casadi.Function` with named arguments and results.
 
         Examples
         --------
@@ -309,7 +306,7 @@ class Program:
 
     @without_collections
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; an operand is a node's index, or a constant in a list."""
+        """Return plain data for JSON, with the index of a node or a list [constant] as operand."""
         number = {i: k for k, i in enumerate(self.live)}
 
         def plain(x: Any) -> Any:
@@ -355,7 +352,7 @@ class Program:
 
 
 PRINTING = "armlet.codegen.source"
-"""The module that prints programs, imported on first use since it imports this module."""
+"""The module that prints programs. It imports this module, so it is imported on first use."""
 
 
 def program(
@@ -378,7 +375,6 @@ def trace_function(
     """Call a function with traced arguments, and return its operations as a program.
 
     The function takes the graph and one array per input; it returns an array or a tuple of arrays.
-    If `inputs` maps names to shapes, all inputs have the rate "state".
     """
     graph = Graph()
     described = named_inputs(inputs)
@@ -411,7 +407,7 @@ def with_values(old: Program, value: Mapping[int, Any]) -> Program:
 def with_tangents(
     old: Program, active: Iterable[Input]
 ) -> tuple[list[Input], list[Any], list[Any]]:
-    """Return one tangent input per active input, all output entries, and the entries' tangents."""
+    """Differentiate along `active` inputs; return new inputs, output entries, and tangents."""
     graph, flat = old.copy()
     active = list(active)
     tangents = prefixed_inputs(old.inputs, "tangent", active)
@@ -424,7 +420,7 @@ def with_cotangents(
 ) -> tuple[Graph, list[Input], list[Array]]:
     """Pull cotangents back to `wanted` inputs; return the graph, cotangent inputs and derivatives.
 
-    `outputs` maps output indices to Inputs with the names and shapes of these outputs.
+    `outputs` maps the index of each output to an Input with the name and shape of the output.
     """
     graph, flat = old.copy()
     results = arrays_of_shapes(flat, [y.shape for y in old.outputs])

@@ -1,7 +1,4 @@
-"""Signatures of programs: shapes of arguments, how often they change, and the form of results.
-
-A single result is an array; several results are a tuple, or a named tuple if they have names.
-"""
+"""Signatures of programs: shape and rate of change of each argument, and the form of results."""
 
 from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,12 +15,13 @@ Names = tuple[str, ...]
 
 
 class Input(NamedTuple):
-    """An argument: its name, its shape for one state, and the rate at which it changes.
+    """An argument: its name, its shape for one state, and the rate at which its value changes.
 
-    An input of rate "state" has one value per state. For rate "once", a call passes one value for
-    all states or one value per state. In a `Loop`, each step of each run is a state, and there are
-    three more rates: "step" means one value per step, the same for all runs; "run" means one value
-    per run, the same in all steps; "stage" means one value per stage, the same in all steps.
+    For rate "state", a call passes one value per state; for rate "once", one value for all states
+    or one per state. In a `Loop`, each step of each run is a state, and rate "once" means one value
+    in all. A `Loop` has three more rates: "step" means one value per step, the same for all runs;
+    "run" means one value per run, the same in all steps; "stage" means one value per stage of a
+    step, the same in all steps and runs.
     """
 
     name: str
@@ -37,7 +35,7 @@ class Input(NamedTuple):
 
 
 def named_inputs(inputs: Mapping[str, Shape] | Iterable[Input]) -> dict[str, Input]:
-    """Return inputs by name; if `inputs` maps names to shapes, all inputs have rate "state"."""
+    """Return name -> input; if `inputs` maps names to shapes, all inputs have rate "state"."""
     if isinstance(inputs, Mapping):
         inputs = (Input(name, tuple(shape)) for name, shape in inputs.items())
     return {x.name: x for x in inputs}
@@ -46,7 +44,7 @@ def named_inputs(inputs: Mapping[str, Shape] | Iterable[Input]) -> dict[str, Inp
 def prefixed_inputs(
     inputs: Mapping[str, Input], prefix: str, others: Iterable[Input]
 ) -> list[Input]:
-    """Return `others` with prefixed names, which differ from each other and from `inputs`."""
+    """Return `others` with `prefix` before each name, repeated until the name is not yet taken."""
     taken = set(inputs)
     renamed = []
     for x in others:
@@ -59,7 +57,7 @@ def prefixed_inputs(
 
 
 def leading_axes(inputs: Iterable[Input], shapes: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
-    """Return the leading (batch) axes of a call, and a list of the leading axes of each array."""
+    """Return the batch shape (leading axes) of a call, and a list of the batch shapes of arrays."""
     inputs = list(inputs)
     own = [_leading(x, shape) for x, shape in zip(inputs, shapes, strict=True)]
     of_states = [k for k, x in enumerate(inputs) if x.rate == "state"]
@@ -108,7 +106,7 @@ def check_names(names: Sequence[str]) -> None:
 
 @cache
 def result_type(names: Names) -> type[tuple[Any, ...]]:
-    """Return a named tuple class with fields `names`; a pickled tuple has only names and values."""
+    """Return the named tuple class with fields `names`; instances are pickled without the class."""
 
     def reduce(self: tuple[Any, ...]) -> tuple[Any, ...]:
         return named_result, (names, tuple(self))
@@ -118,7 +116,6 @@ def result_type(names: Names) -> type[tuple[Any, ...]]:
 
 
 def named_result(names: Names, results: Sequence[Any]) -> tuple[Any, ...]:
-    """Return results as a named tuple."""
     return result_type(names)(*results)
 
 

@@ -1,4 +1,4 @@
-"""Compiled programs for this processor, which run on NumPy arrays."""
+"""Programs compiled for this processor, to be called with NumPy arrays."""
 
 import ctypes
 from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ def as_array(x: Any, dtype: str) -> Array:
 
 
 class CompiledProgram:
-    """Machine code of a program: one function for a single state, one for rows of states."""
+    """Machine code of a program: one function for a single state, one for batches of states."""
 
     def __init__(self, code: Lowered, target: Target) -> None:
         self.code, self.target = code, target
@@ -58,8 +58,8 @@ class CompiledProgram:
         """Return a compiled function for a few states; it calls `fallback` for other arguments.
 
         `doc` may begin with a signature in CPython's format. `option` names an argument after the
-        inputs; if its value is a string, the function `entries[value]` is called instead. If the
-        value is an array, `entries[True]` is called, and takes the array after the inputs.
+        inputs. If its value is a string, the call is passed to `entries[value]`. If its value is
+        an array, the call is passed to `entries[True]`, with the array after the inputs.
         """
         if not reads_arrays():
             return fallback
@@ -79,7 +79,7 @@ class CompiledProgram:
     def run(
         self, arrays: Sequence[Array], results: Sequence[Array], count: int, threads: int
     ) -> None:
-        """Write results of `count` states to `results`; inputs that states share have no rows."""
+        """Write the results of `count` states, one per row, to `results`."""
         lanes = self.target.lanes
         if count < lanes:
             self._run_few(arrays, results, count)
@@ -93,7 +93,7 @@ class CompiledProgram:
         parallel_for(rows, count, self._block, threads, grain=lanes)
 
     def _run_few(self, arrays: Sequence[Array], results: Sequence[Array], count: int) -> None:
-        """Compute rows one by one, if there are fewer rows than vector lanes."""
+        """Compute states one by one, for batches of fewer states than vector lanes."""
         code = self._one
         one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(self.code.sizes))(
             code.addresses["one"]
@@ -117,7 +117,7 @@ class CompiledProgram:
 
     @cached_property
     def _many(self) -> tuple[Callable[..., None], Code]:
-        """The function for rows of states, and its code, which must outlive the function."""
+        """The function for batches of states, and its code, which must outlive the function."""
         texts = modules(self.target, many_states_texts(self.code, self.target))
         code = compile_ir(texts[0], "many", callees=texts[1:])
         types = [*[ctypes.c_void_p] * len(self.code.sizes), ctypes.c_int64, ctypes.c_int64]
@@ -127,6 +127,6 @@ class CompiledProgram:
 
     @cached_property
     def _block(self) -> int:
-        """The number of rows per block (a few milliseconds), a multiple of the vector lanes."""
+        """The number of states per block (a few milliseconds), a multiple of the vector lanes."""
         fits = BLOCK // max(1, len(self.code.operations))
         return max(1, fits // self.target.lanes) * self.target.lanes

@@ -35,9 +35,9 @@ in_llvm = LLVM_THREADS[0].call
 class Code(np.ndarray[Any, Any]):
     """Machine code in memory, which is freed with this object.
 
-    The class is an array of objects, since the garbage collector does not see the entries of
-    arrays. In a dead reference cycle the collector would clear any other container, although a
-    finalizer of the cycle may still call the code. Instances are hashable for use in `ENGINES`.
+    The class is an array of objects, since Python's garbage collector does not look into arrays.
+    In a dead reference cycle, the collector would clear any other container, although a finalizer
+    of the cycle may still call the code. Instances are hashable for use in `ENGINES`.
     """
 
     __slots__ = ()
@@ -70,7 +70,7 @@ ARCHITECTURES = {
     "sandybridge": "+sse4.2,+popcnt,+avx",
     "x86-64-v3": "+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+movbe",
 }
-"""Older processor that $ARMLET_CPU may name -> LLVM features that its code uses."""
+"""Older processor that $ARMLET_CPU may name -> LLVM features that code for it uses."""
 
 
 class Cpu(NamedTuple):
@@ -136,8 +136,8 @@ def host(dtype: str) -> Target:
 def compile_ir(text: str, *functions: str, callees: Sequence[str] = ()) -> Code:
     """Return the machine code of a module with the named functions, cached on disk.
 
-    `callees` are further modules, whose functions the module may call. Each callee is compiled and
-    cached separately: other threads can use LLVM in between, and finished callees stay cached.
+    `callees` are further modules, whose functions the module may call. Callees are compiled in
+    parallel and cached one by one, so that an interrupt loses only unfinished callees.
     """
     objects = _compile_callees(callees)
     key = _key(text)
@@ -264,7 +264,7 @@ def free_released() -> None:
 
 
 def _symbols() -> dict[str, int]:
-    """Return symbol -> address for the NumPy and Python objects that compiled entries use."""
+    """Return symbol -> address, for the NumPy and Python objects that compiled entries use."""
     core = "numpy._core" if hasattr(np, "_core") else "numpy.core"
     capsule = import_module(f"{core}._multiarray_umath")._ARRAY_API
     pointer = ctypes.pythonapi.PyCapsule_GetPointer

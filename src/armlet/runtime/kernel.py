@@ -36,7 +36,8 @@ class Kernel:
     Parameters
     ----------
     program : Program
-        The program to compile; sin and cos of sums are computed from sin and cos of the angles.
+        The program to compile. Where it also has sin or cos of a and of b, sin(a + b) and
+        cos(a + b) are computed by the addition theorems.
     dtype : {"float64", "float32"}
         The type of numbers; arrays of other dtypes are converted.
     target : Target, optional
@@ -103,7 +104,7 @@ class Kernel:
         return self.compiled().entry(lambda *_, **__: NotImplemented, "call")
 
     def takes_long(self, arrays: Sequence[Any]) -> bool:
-        """Whether the first array has more rows than the compiled entry accepts."""
+        """Whether the first array holds more states than the compiled entry accepts."""
         q = arrays[0] if arrays else None
         return isinstance(q, np.ndarray) and q.size > self._most_entries
 
@@ -132,12 +133,12 @@ class Kernel:
         Parameters
         ----------
         *arrays : array_like
-            The inputs in order, all with the same leading axes. Constants may have no leading axes,
-            and then apply to all states.
+            The inputs in order, all with the same leading axes. Inputs of rate "once" (constants)
+            may also be without leading axes; they then apply to all states.
         out : array or tuple of arrays, optional
             Arrays for the results: of the kernel's dtype, contiguous, writeable, without overlap.
         threads : int
-            Number of threads that share the rows, at most one per core.
+            Number of threads that share the states of a batch, at most one per core.
         **named : array_like
             The remaining inputs, by name.
 
@@ -156,7 +157,7 @@ class Kernel:
     def _convert_and_call(
         self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any
     ) -> Array | Any:
-        """Handle calls that the compiled entry refuses: convert arrays, call the entry again."""
+        """Handle a call that the compiled entry refuses: convert arrays, call the entry again."""
         if named:
             arrays = in_order(self.program, arrays, named)
         if library := library_of(arrays, out):

@@ -39,7 +39,7 @@ class LoopKernel:
 
     @cached_property
     def code(self) -> Lowered:
-        """The operations of one step; operations with the same result in all steps come first."""
+        """The operations of the body; operations with the same result in all steps come first."""
         inputs, carried = self.loop.body.inputs, self.loop.carried.values()
         fixed = [name for name, x in inputs.items() if x.rate in ("run", "once")]
         return lower(self.loop.body, [name for name in fixed if name not in carried])
@@ -60,7 +60,7 @@ class LoopKernel:
         threads: int = 1,
         advance: Callable[[float], None] = lambda _: None,
     ) -> tuple[Array, ...]:
-        """Run the loop and return its outputs; recorded outputs have one row per `every` steps.
+        """Run the loop and return its outputs; `every` is the number of steps per recorded row.
 
         `advance` is called every few milliseconds with the fraction of steps done.
         """
@@ -94,8 +94,8 @@ class LoopKernel:
     ) -> Iterator[int]:
         """Run the steps in blocks of a few milliseconds; after each, yield the next step's index.
 
-        A carried value has two arrays: a block reads the array that the previous block wrote, and
-        writes to the other array.
+        Each carried value has two arrays. A block reads the array that the previous block wrote,
+        and writes to the other one.
         """
         names = [*self.loop.body.inputs]
         inputs = [
@@ -156,7 +156,7 @@ class LoopKernel:
 
 
 def _with_separate_records(loop: Loop) -> tuple[Loop, list[int]]:
-    """Return the loop with a further output for each output that is both carried and recorded.
+    """Return a loop with two outputs, carried and recorded, for each output of `loop` that is both.
 
     The second result has, for each output of `loop`, the output's index in the new loop.
     """

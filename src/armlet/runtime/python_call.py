@@ -72,7 +72,7 @@ def address(array: Any) -> int:
 
 
 class Callee(tuple[Any, ...]):
-    """The `self` of a compiled entry: a tuple that begins with the items of `PLACES`."""
+    """The `self` of a compiled entry: a tuple that begins with the items of `objects.PLACES`."""
 
     __slots__ = ()
 
@@ -92,7 +92,7 @@ class Callee(tuple[Any, ...]):
         return cls((fallback, interned, entries, [None] * SPARES, ("out",), results, code))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the robot or kernel instead: CPython pickles an entry as getattr(self, name)."""
+        """Pickle as the robot or kernel, since CPython pickles entries as getattr(self, name)."""
         return _itself, (self[0].__self__,)
 
 
@@ -103,7 +103,7 @@ def _itself(x: Any) -> Any:
 SHARED_CODE: dict[str, Code] = {}
 """dtype -> code that all entries of the dtype call; its symbols are defined in LLVM."""
 NEVER_FREED: list[Code] = []
-"""All code that `share` compiled; concurrent calls may compile code for a dtype twice."""
+"""All code from `share`, kept alive: two concurrent calls may compile code for a dtype twice."""
 
 
 def share(dtype: str) -> None:
@@ -139,7 +139,7 @@ def dispatcher_call(
     entries: dict[Any, Any],
     doc: str,
 ) -> Callable[..., Any]:
-    """Return a compiled function that calls `entries[value of option]`, else `fallback`."""
+    """Return a compiled function that calls `entries[value of option]`, or else `fallback`."""
     if not reads_arrays():
         return fallback
     share("float64")
@@ -148,7 +148,7 @@ def dispatcher_call(
 
 
 def join(one: Code, many: Code) -> None:
-    """Let the entry in `one` call the code `many` for rows of states and keep `many` alive."""
+    """Let the entry in `one` call the code `many` for batches of states, and keep `many` alive."""
     one[-1] = many
     ctypes.c_void_p.from_address(one.addresses["many_states"]).value = many.addresses["many"]
 

@@ -1,4 +1,4 @@
-"""Worker threads: helpers that share the rows of a batch, and threads that call LLVM.
+"""Worker threads: helpers that share the states of a batch, and threads that call LLVM.
 
 Python raises KeyboardInterrupt in the main thread only, between any two bytecodes. Objects that are
 written in Python, such as events and executors of the standard library, may then stay locked
@@ -25,7 +25,7 @@ POLL = 0.2
 
 
 class Workers:
-    """Up to `most` threads that run the jobs of a queue, started when needed and never ended."""
+    """Up to `most` threads that run the jobs of a queue; they start when needed and never end."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -119,7 +119,7 @@ class _Loop:
         self.wake.put(None)
 
     def stop(self) -> None:
-        """Stop handing out blocks and wait for running helpers; later helpers get no block."""
+        """Wait for running helpers; blocks that have not started are dropped."""
         deque(self.starts, maxlen=0)
         while len(self.ended) < len(self.begun):
             wait_for(self.wake)
@@ -138,7 +138,7 @@ class LlvmThread(Workers):
     def __init__(self) -> None:
         super().__init__(1)
         self.working = RLock()
-        """Locked during each job and each fork, so that the process never forks during a job."""
+        """Held during each job and each fork, so that the process never forks during a job."""
         self.closed = False
         if hasattr(os, "register_at_fork"):
             after = self._after_fork
@@ -180,7 +180,7 @@ class LlvmThread(Workers):
         return True
 
     def _after_forks(self, job: Job) -> None:
-        """Run a job after pending forks, which would otherwise wait for all queued jobs."""
+        """Run a job after all pending forks, which would otherwise have to wait for queued jobs."""
         while FORKS:
             sleep(0.001)
         with self.working:
@@ -198,7 +198,7 @@ class LlvmThread(Workers):
         self.working.acquire()
 
     def _after_fork(self) -> None:
-        """Release `working` after a fork; if Ctrl-C prevented its acquisition, interrupt again."""
+        """Release `working` after a fork; if Ctrl-C came before it was locked, interrupt again."""
         try:
             self.working.release()
         except RuntimeError:

@@ -1,4 +1,4 @@
-"""Search for the cheapest program over formulations, frames and units; simplify the program."""
+"""Search for the cheapest program over formulations, frames and units of length; simplify it."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -40,19 +40,19 @@ class Effort:
     """A formulation is left out if it takes more than `slack` times the estimated cycles of the
     fastest formulation."""
     trials: int = 12
-    """Largest number of frame origins to try, from the base on, and of units of length to try."""
+    """Largest number of frame origins to move, from the base on, and of units of length to try."""
     shortest_unit: float = 1e-4
-    """Shortest unit of length to try, relative to the longest; the unit's square scales masses."""
+    """Shortest unit of length to try, relative to the longest; masses scale with its square."""
     orders: tuple[tuple[str, ...], ...] = (
         ORDER,
         (*(name for name in ORDER if name != "constants"), "constants"),
     )
     """Sequences of simplification passes, each of which is tried."""
     short: int = 300
-    """If the first program has at most this many operations, all formulations are rearranged and
-    simplified. Longer programs are simplified by the first sequence of `orders` only."""
+    """If the program of the cheapest formulation has at most this many operations, all formulations
+    are rearranged and simplified. Longer programs are simplified by the first of `orders` only."""
     long: int = 10_000
-    """A program with more operations than this is neither rearranged nor simplified."""
+    """A program with more operations is not simplified, and no frames or units are tried for it."""
     joints: int = 16
     """For a robot with more joints, `QUICK` replaces `long`: a search up to `long` would take
     seconds to minutes, and would save 1 to 4 % of the operations."""
@@ -68,7 +68,7 @@ class Effort:
     """
 
     def longest(self, request: Request) -> int:
-        """Return the largest number of operations of a program to rearrange or simplify."""
+        """Return `long`, or QUICK if the robot of the request has more than `joints` joints."""
         return self.long if request.robot.n <= self.joints else QUICK
 
 
@@ -131,10 +131,11 @@ def search(
 ) -> SearchResult:
     """Search for the cheapest program for a request.
 
-    Formulations are ranked by cost in canonical frames. The cheapest one is rearranged: frame
-    origins move back along their axes and the unit of length changes, if this lowers the cost. If
-    its program is short, all other formulations are rearranged as well, and all are simplified.
-    Otherwise the others are tried in the same frames, and only the cheapest program is simplified.
+    Formulations are ranked by cost in canonical frames. The cheapest formulation is rearranged:
+    frame origins move back along joint axes and the unit of length changes, where this lowers the
+    cost. If the new program is short, all other formulations are rearranged as well, and all are
+    simplified. Otherwise, the other formulations are tried with the frames and unit of the first,
+    and only the cheapest program is simplified.
     """
     effort = effort or EFFORT
     task = Task(request, weight, effort, thread_time() + effort.seconds)
@@ -164,11 +165,9 @@ class Task:
     """Processor time of this thread, in s, at which the search ends."""
 
     def is_over(self) -> bool:
-        """Whether the search has run out of time."""
         return thread_time() >= self.deadline
 
     def cost(self, program: Program) -> float:
-        """Return the cost of a program, by the weights of this search."""
         return program.count().cost(self.weight)
 
 
@@ -215,7 +214,6 @@ class Candidate:
 
     @property
     def length(self) -> int:
-        """The number of operations of the program."""
         return self.program.count().total
 
     @property
@@ -276,7 +274,7 @@ class Candidate:
 
 
 def cycles(program: Program) -> float:
-    """Return the larger of two lower bounds of cycles: critical path, and operations / RATE."""
+    """Return a lower bound of cycles per call: critical path or, if larger, operations / RATE."""
     done: dict[int, int] = {}
     for i, op, args in program.nodes:
         before = max((done[a.index] for a in args if isinstance(a, Traced)), default=0)
@@ -285,7 +283,7 @@ def cycles(program: Program) -> float:
 
 
 def possible_units(request: Request, effort: Effort) -> list[Any]:
-    """Return the lengths to try as unit; none if inputs, results or symbols may be lengths."""
+    """Return the lengths to try as units; none if an input, result or symbol may be a length."""
     robot, quantity = request.robot, request.quantity
     has_lengths = "P" in robot._joint_letters or request.wrench or "frame" in quantity.options
     if has_lengths or request.constants["geometry"] != "fixed" or robot.symbols:
@@ -350,4 +348,4 @@ def _digest_of_sources() -> str:
 
 
 SEARCH_SOURCES = _digest_of_sources()
-"""Digest of the files `READ_BY_SEARCH`, on import: files may change while a process runs."""
+"""Digest of the files `READ_BY_SEARCH` at import, since files may change while a process runs."""

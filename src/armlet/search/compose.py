@@ -50,7 +50,7 @@ Choice = tuple[str, Arrangement]
 
 @dataclass(frozen=True, eq=False)
 class Composition:
-    """Arrays computed from quantities, with the quantities recorded as calls."""
+    """Arrays computed from quantities; each use of a quantity is recorded as a call."""
 
     name: str
     inputs: Mapping[str, Input]
@@ -59,11 +59,10 @@ class Composition:
     single: bool = False
     names: Names | None = None
     programs: dict[Any, Program] = field(default_factory=dict)
-    """(Index of a call, choice) -> traced program, cached by `trace`."""
+    """(Index of a call, choice) -> the program traced for both, kept by `trace` for further use."""
 
     @property
     def requests(self) -> list[Request]:
-        """The request of each call."""
         return [call.callee for call in self.recording.calls]
 
     @cached_property
@@ -134,9 +133,10 @@ def _search(composition: Composition, minimize: str) -> SearchResult:
 
 
 def _trials(tasks: Sequence[Task], choices: Sequence[Choice]) -> Iterator[list[Choice | None]]:
-    """Yield choices to try: the arrangement of one quantity for all, or one other formulation.
+    """Yield changes to try: the arrangement of one quantity for all, or a new formulation of one.
 
-    None stands for the present choice. Only quantities of the same robot share an arrangement.
+    Each item has an entry per quantity; None keeps the present choice. Only quantities of the same
+    robot share an arrangement.
     """
     requests = [task.request for task in tasks]
     for request, (_, arrangement) in zip(requests, choices, strict=True):
@@ -233,7 +233,7 @@ def compose_quantities(
 def _labelled(
     names: Sequence[str], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield (label, name, options) for each quantity and, if it has frames, for each frame."""
+    """Yield (label, name, options) for each quantity or, if frames are listed, for each frame."""
     for name in names:
         if names.count(name) > 1:
             raise ArmletError(f"{name} is given {names.count(name)} times: expected once")

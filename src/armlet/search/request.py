@@ -1,4 +1,4 @@
-"""Requests for quantities of robots: check options, and trace programs of formulations."""
+"""Requests for quantities of robots, which check options and trace programs of formulations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,19 +26,18 @@ CANONICAL = Arrangement()
 
 @dataclass(frozen=True)
 class Request:
-    """A quantity of a robot with options, for any formulation of the quantity."""
+    """A quantity of a robot, with options but without a choice of formulation."""
 
     robot: RobotModel
     name: str
     constants: Mapping[str, str]
-    """Group of constants -> the way in which they enter the program, from `ENTER_AS`."""
+    """Group of constants -> the way in `ENTER_AS` in which these enter the program."""
     minimal: bool
     wrench: bool
     options: Mapping[str, Any]
 
     @property
     def quantity(self) -> Quantity:
-        """The entry of the quantity in `QUANTITIES`."""
         return QUANTITIES[self.name]
 
     @property
@@ -96,7 +95,7 @@ class Request:
         self._check_inertia()
 
     def _check_centres(self, entry: Formulation) -> None:
-        """Raise if a formulation needs mass centres, but a body has a first moment and no mass."""
+        """Raise if a formulation needs centres of mass but a massless body has a first moment."""
         if entry.minimal or not self.quantity.minimal or self.constants["inertia"] != "fixed":
             return
         for link, (m, c, _) in zip(self.robot.links, self.robot.bodies, strict=True):
@@ -130,12 +129,12 @@ class Request:
         return [FORMULATIONS[key][x] for key, x in self.options.items() if key in FORMULATIONS]
 
     def lumps(self, entry: Formulation) -> bool:
-        """Whether inertias are lumped first; only then may the frames and the unit change."""
+        """Whether `lump` reduces the inertias; only then may frames and unit of length change."""
         takes = all(used.minimal for used in (entry, *self.built_on))
         return self.minimal and self.quantity.minimal and takes
 
     def program(self, name: str, arrangement: Arrangement = CANONICAL) -> Program:
-        """Trace the program of a formulation, for the robot in an arrangement."""
+        """Trace the program of a formulation, with the frames and unit of `arrangement`."""
         table = FORMULATIONS[self.name]
         entry = table[one_of(name, f"formulation of {self.name}", table)]
         self.check(entry)

@@ -21,7 +21,7 @@ ARRAY = {
     "flags": "i32",
     "weakrefs": "ptr",
 }
-"""Field -> LLVM type in NumPy's array struct since 1.7; any Python object has the first two."""
+"""Field -> LLVM type in NumPy's array struct since 1.7; any object has the first two fields."""
 ALIGNED, READABLE, WRITEABLE, OWNED = 0x100, 0x101, 0x501, 0x505
 """Cumulative NumPy flags: aligned; also C-contiguous; also writeable; also owner of its data."""
 SPARES = 2
@@ -31,9 +31,9 @@ PLACES = ("FALLBACK", "NAMES", "OTHERS", "SPARE_RESULTS", "OUT_NAME", "RESULTS")
 """The items of the tuple `%self` that an entry point receives, in order.
 
 FALLBACK is the Python function for calls that the entry point does not handle. NAMES has the
-argument names in the order of `@arrange`, OTHERS is a dict from option to function, SPARE_RESULTS
-is a list of results to reuse, and OUT_NAME is the tuple ("out",). RESULTS is the class that holds
-several results: `tuple` or a subclass without attributes of its own.
+argument names in the order of `@arrange`, OTHERS is a dict from values of the option to functions,
+SPARE_RESULTS is a list of results to reuse, and OUT_NAME is the tuple ("out",). RESULTS is the
+class that holds several results: `tuple` or a subclass without attributes of its own.
 """
 SLOT = 16
 """Byte offset, in a callable object, of the pointer to its tuple `%self`."""

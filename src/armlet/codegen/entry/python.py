@@ -72,7 +72,7 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
 
 
 def dispatcher(inputs: int) -> str:
-    """Return LLVM IR of an @entry without a kernel: it calls a function chosen by the option."""
+    """Return LLVM IR of an @entry that calls no kernel, but the function for the option's value."""
     text = [_arguments(inputs, "slow", ()), IR["slow"]()]
     return module_text([*SHARED.values(), *text], "float64")
 

@@ -16,7 +16,7 @@ IR = read_blocks("xla.ll")
 def xla_entry(code: Lowered, target: Target, at_once: bool) -> tuple[str, Texts]:
     """Return the LLVM IR module of @xla, and the modules of the functions that @xla calls.
 
-    With `at_once`, @xla needs at least as many rows as lanes; otherwise it computes row by row.
+    Without `at_once`, @xla computes row by row. With it, calls need at least `lanes` rows.
     """
     functions = many_states_texts if at_once else one_state_texts
     texts = modules(target, functions(code, target))
@@ -36,7 +36,7 @@ def xla_entry(code: Lowered, target: Target, at_once: bool) -> tuple[str, Texts]
 
 
 def _row_by_row(code: Lowered, target: Target) -> str:
-    """Return a loop that calls @one for each row; inputs of rate "once" have no rows."""
+    """Return a loop that calls @one for each row; pointers to inputs of rate "once" do not move."""
     moves = [*(x.rate == "state" for x in code.inputs.values()), *(True for _ in code.outputs)]
     sizes = [size * moving for size, moving in zip(code.sizes, moves, strict=True)]
     places = (IR["place"](k=k, size=size, F=target.element) for k, size in enumerate(sizes))

@@ -130,7 +130,7 @@ class Body:
     def _read(self, a: int) -> str:
         """Load a hoisted result into all lanes, once per basic block; return the value's name.
 
-        A load costs as little as a constant. A value held throughout the loop takes a register.
+        A load costs as little as a constant. A value that is kept in all blocks takes a register.
         """
         if a not in self.read:
             out, F = f"%k{len(self.lines)}", self.target.element
@@ -261,7 +261,7 @@ def pointers_of(code: Lowered) -> list[str]:
 
 
 def load_entries(x: Input, pointer: str, name: str, element: str, lines: list[str]) -> Loaded:
-    """Append loads of all entries of an input in one state; return the names of the values."""
+    """Append loads of all entries of an input for one state; return the names of the values."""
     for k in range(x.size):
         lines += [
             f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
@@ -273,7 +273,7 @@ def load_entries(x: Input, pointer: str, name: str, element: str, lines: list[st
 def store_entries(
     values: Sequence[str], pointer: str, name: str, element: str, lines: list[str]
 ) -> None:
-    """Append stores of all entries of an output in one state."""
+    """Append stores of all entries of an output for one state."""
     for k, value in enumerate(values):
         lines += [
             f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
@@ -300,8 +300,8 @@ def many_states(code: Lowered, target: Target) -> str:
     """Return LLVM IR of `void @many(ptr in…, ptr out…, i64 from, i64 to)`, one state per lane.
 
     Rows of states are read as vectors and transposed in registers. There must be at least as many
-    rows as lanes: where the last vector would not be full, it computes some rows again. Inputs of
-    rate "once" have no rows; operations that depend on these inputs alone run before the loop.
+    rows as lanes, since the last vector is filled up with rows that are computed again. Inputs of
+    rate "once" have one value for all states; operations on these alone run before the loop.
     """
     inputs, outputs = arguments_of(code)
     before: list[str] = []
@@ -342,7 +342,7 @@ def _before_the_loop(
 
 
 def module(target: Target, *texts: str) -> str:
-    """Return an LLVM IR module: declarations, called sine functions, and the functions `texts`."""
+    """Return an LLVM IR module: declarations, sine functions that `texts` call, and `texts`."""
     widths = sorted({PACK, target.lanes})
     lines = ["declare double @sin(double)", "declare double @cos(double)"]
     for element in BYTES:
@@ -365,7 +365,7 @@ def module(target: Target, *texts: str) -> str:
 
 
 class Texts(Sequence[str]):
-    """Sequence of LLVM IR texts. A text is printed when it is read by its index, in any thread."""
+    """Sequence of LLVM IR texts. A text is printed when a thread reads it by its index."""
 
     def __init__(self, printers: Iterable[Callable[[], str]]) -> None:
         self.printers = list(printers)

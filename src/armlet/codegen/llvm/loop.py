@@ -1,4 +1,4 @@
-"""Print loops around programs as LLVM IR: carried values in registers, one run per lane."""
+"""Print loops as LLVM IR, with carried values in registers and one run per vector lane."""
 
 from armlet.codegen.llvm.function import (
     Body,
@@ -31,7 +31,7 @@ def loop_function(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> 
 
     The last arguments are SCALARS. At least as many runs as lanes must be computed. The last vector
     may compute some runs again, so results must not overwrite the initial values of carried inputs.
-    Inputs that do not change with the steps must be lowered with the rate "once".
+    In `code`, inputs that do not change with the steps must have the rate "once".
     """
     text = _Text(loop, code, target, lanes)
     pointers, outputs = arguments_of(code)
@@ -105,7 +105,7 @@ class _Text:
         self.loaded |= read(pointer, name, x)
 
     def record(self, name: str, entries: list[str]) -> None:
-        """Store an output as a row, if the current step ends a recorded row or the loop."""
+        """Store an output in a row, if the step is the last one of a row or of the loop."""
         last = self.loop.stages - 1
         self.lines.append(IR["record"](name=name, last_stage=last, size=len(entries)))
         row, size = f"%{name}.row", f"%{name}.size"
@@ -124,7 +124,7 @@ class _Text:
         store_entries(entries, f"{pointer}.run", name, self.F, self.lines)
 
     def phis(self, values: list[list[str]]) -> list[str]:
-        """Return phi nodes of carried inputs: initial values, then results of the previous step."""
+        """Return phi nodes of carried inputs: initial values, later results of the last step."""
         return [
             f"{self.loaded[name, k]} = phi {self.V} [ {start}, %begun ], "
             f"[ {values[self.sources[name]][k]}, %turned ]"

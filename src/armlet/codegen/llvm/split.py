@@ -1,9 +1,9 @@
-"""Print long programs as LLVM IR: functions of a few hundred operations each.
+"""Print long programs as LLVM IR, in functions of a few hundred operations each.
 
 LLVM takes more than linear time for a long function, so the program of a large robot is split into
-chunks. A value that one chunk computes and another reads goes through a memory slot, which is
-reused once its value is no longer needed. For batches, a slot holds a vector of the values of
-several states; loops transpose rows of inputs to slots, and slots to rows of outputs.
+chunks, each printed as a function. A value that one chunk computes and another reads is stored in a
+memory slot, which is reused when the value is no longer needed. For batches, a slot holds a vector
+of values, one per state; loops transpose rows of inputs to slots, and slots to rows of outputs.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ OPERATIONS, ENTRIES = 4000, 500
 """A program with more operations, or more entries of arguments and results, is split. The programs
 of a seven-joint arm are shorter."""
 SIZE, ANGLES = 300, 8
-"""A chunk ends once it has SIZE operations; a run of sines in it has at most ANGLES angles."""
+"""A chunk ends once it has SIZE operations; a run of sines has at most ANGLES different angles."""
 TOGETHER = 10
 """Number of chunks compiled together, which takes a fraction of a second."""
 ALIGNED = 64
@@ -105,7 +105,7 @@ def _split_run(code: Lowered, run: range) -> Iterator[range]:
 def places_of(
     code: Lowered, chunks: Sequence[Chunk], wanted: Iterable[Operand]
 ) -> tuple[dict[int, int], int]:
-    """Return operation -> slot, for results `wanted` or read by other chunks, and slot count."""
+    """Return the slots of results that are `wanted` or read by later chunks, and their number."""
     until: dict[Operand, int] = {}
     for k, i in _with_chunk(chunks):
         op, args = code.operations[i]
@@ -140,7 +140,7 @@ def _with_chunk(chunks: Iterable[Chunk]) -> Iterator[tuple[int, int]]:
 
 @dataclass
 class _ChunkBody(Body):
-    """LLVM IR of a chunk, with loads and stores of results that other chunks share."""
+    """LLVM IR of a chunk, with loads from `sources` and stores of results at `targets`."""
 
     sources: Mapping[int, Place] = field(default_factory=dict)
     targets: Mapping[int, Sequence[Place]] = field(default_factory=dict)
@@ -179,8 +179,8 @@ class _Functions:
     """LLVM functions for a span of operations, one function per chunk, with pointers as arguments.
 
     `body` has the memory slots of inputs and results. Further slots are at %memory from `begin` on.
-    The last two arguments, %read and %written, both get %memory. They may be `noalias`, since no
-    chunk loads a slot that it stores; then LLVM need not compare all loads with all stores.
+    The last two arguments, %read and %written, both get %memory. Since no chunk loads a slot that
+    it stores, both are `noalias`, which saves LLVM the comparison of all loads with all stores.
     """
 
     def __init__(
@@ -273,7 +273,7 @@ def _one_state(code: Lowered, target: Target) -> Texts:
 def _many_states(code: Lowered, target: Target) -> Texts:
     """Return the texts of @many, which transposes inputs, calls chunks and transposes outputs.
 
-    In memory, columns of inputs come first, then output columns with the same value in all rows.
+    Slots of inputs come first, then slots of outputs that are the same in all states, then others.
     """
     inputs, outputs = arguments_of(code)
     F, lanes = target.element, target.lanes
@@ -332,5 +332,5 @@ def _many_states(code: Lowered, target: Target) -> Texts:
 
 
 def _key(value: Operand) -> Operand | str:
-    """Return a dict key for an output entry, which differs for 0.0 and -0.0."""
+    """Return a dict key for an output entry; the keys of 0.0 and -0.0 differ."""
     return bits(value) if isinstance(value, float) else value

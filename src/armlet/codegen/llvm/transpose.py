@@ -155,7 +155,7 @@ def columns_from_rows(name: str, size: int, begin: int, element: str, lanes: int
 
 
 def rows_from_columns(name: str, places: list[int], element: str, lanes: int) -> str:
-    """Return LLVM IR of `void @name(ptr rows, ptr columns, i64 i)`: copy columns to rows."""
+    """Return LLVM IR of @name(rows, columns, i), which copies column `places[k]` to entry k."""
     V, size = vector_type(element, lanes), len(places)
     lines: list[str] = []
     columns = []
@@ -183,6 +183,6 @@ def rows_from_columns(name: str, places: list[int], element: str, lanes: int) ->
 
 
 def _by_columns(name: str, size: int, lanes: int, lines: list[str]) -> str:
-    """Return the function @name: in a loop, `lines` copy one column per lane, from %column on."""
+    """Return @name: a loop in which `lines` copy columns from %column on, one column per lane."""
     last = max(0, size - lanes)
     return IR["by_columns"](name=name, lines=lines, lanes=lanes, last=last)

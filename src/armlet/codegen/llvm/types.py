@@ -23,7 +23,7 @@ def pair_type(V: str) -> str:
 
 
 def bits(x: float) -> str:
-    """Return the exact hexadecimal notation of a number in LLVM IR, also for singles."""
+    """Return the exact hexadecimal notation of a double or single in LLVM IR."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
 

@@ -147,7 +147,7 @@ def assignments(program: Program) -> Assignments:
 
 
 def _nested(program: Program) -> set[int]:
-    """Return the indices of operations to write inside the only expression that uses them."""
+    """Return the indices of operations to write inside the expression of their only user."""
     outputs = [y for output in program.outputs for y in output.flat]
     operands = (a for _, _, args in program.nodes for a in args)
     every = (*operands, *outputs, *outputs)  # outputs count twice, to become variables
@@ -265,7 +265,7 @@ class _Names:
         return own, [self.free(_entry_name(name, place, shape)) for place in np.ndindex(*shape)]
 
     def _name_outputs(self, program: Program) -> None:
-        """Name each operation that computes output entries after the first of these entries."""
+        """Give each operation that computes outputs the name of its first output entry."""
         for (_, names), output in zip(self.results, program.outputs, strict=True):
             for name, y in zip(names, output.flat, strict=True):
                 if isinstance(y, Traced) and y.op not in ("input", "symbol", "sin", "cos"):

@@ -117,7 +117,7 @@ LANGUAGES = {
 
 @dataclass(frozen=True)
 class Printer:
-    """A language with options: dtype, fused multiply-adds, and sines of libm or of armlet."""
+    """A language, and the options of `Program.source`: dtype, fused multiply-adds, and sines."""
 
     language: Language
     dtype: str = "float64"
@@ -152,7 +152,6 @@ class Printer:
         return self.number(a) if isinstance(a, float) else f"v{a}"
 
     def negative(self, a: Operand) -> str:
-        """Return the negative of an operand as text."""
         if isinstance(a, float):
             return self.number(-a)
         return f"T(-v{a})" if self.language.generic else f"-v{a}"
@@ -168,10 +167,7 @@ class Printer:
         return self.language.preamble + "".join(f"\n{text}" for text in texts)
 
     def _sine_functions(self, names: Sequence[str]) -> list[str]:
-        """Return the C functions that compute the sines and cosines in `names`.
-
-        The functions do the operations of `llvm.sincos`, so that their results have the same bits.
-        """
+        """Return C functions for the `names` sin and cos, with the operations of `llvm.sincos`."""
         dtypes = ("float64", "float32") if self.dtype == "float32" else ("float64",)
         ending = "_fused.c" if self.fused else ".c"
         words = {**self.words, "qualifier": self.language.local}

@@ -144,7 +144,7 @@ def rows_of(result: Result) -> list[list[str]]:
 
 
 def listing(code: Assignments, name: str, count: Count) -> str:
-    """Return a listing: uncounted lines, counted lines, then results that copy a variable."""
+    """Return a listing: uncounted lines, counted lines, then results that copy a value."""
     lines = [f"# {one_line(name)}({', '.join(code.arguments)}): {count}"]
     if code.constants:
         lines += ["", f"# {OFF_LINE}", *(statement(line, PLAIN) for line in code.constants)]
@@ -216,7 +216,7 @@ class ArrayNotation(NamedTuple):
     """Separator between the rows of a matrix."""
     matrix: str
     other: str
-    """Template of an array with more axes; it takes the flat entries, the sizes and axis order."""
+    """Template of an array with more axes: entries in one row, reversed sizes, order of axes."""
 
     def write(self, result: Result) -> str:
         """Return a result as the text of an array, or of a scalar."""

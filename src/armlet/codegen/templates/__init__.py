@@ -22,7 +22,6 @@ def fill_file(name: str, words: Mapping[str, str]) -> str:
 
 
 def read_file(name: str) -> str:
-    """Return the text of a file in this folder."""
     return (files(__name__) / name).read_text(encoding="utf-8")
 
 

@@ -1,8 +1,8 @@
 """Rewriting of programs by identities, wherever an identity saves operations.
 
-A program is copied to a new graph. Nested sums such as (a + b) + c are treated as one sum, whose
-terms are combined in any order, unless a partial sum is also used elsewhere. A rule is applied
-where the operations that it removes cost more than the operations that it adds.
+A program is copied to a new graph. If nothing else uses a + b, the nested sum (a + b) + c is
+treated as one sum, whose terms are combined in any order. A rule is applied where the operations
+that it removes cost more than the operations that it adds.
 """
 
 from collections import Counter
@@ -49,7 +49,7 @@ class Rule(NamedTuple):
 
 @cache
 def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
-    """Return root operation -> rules: each identity, with all choices of signs of its letters."""
+    """Return root operation -> rules: one rule per identity and choice of signs of its letters."""
     rules: dict[str, list[Rule]] = {}
     for identity in identities:
         letters = list(signature(identity).parameters)
@@ -73,7 +73,7 @@ def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
 
 
 def terms_of(sign: int, x: Any, nested: Collection[int], is_root: bool = False) -> Iterator[Term]:
-    """Yield signed terms of a sum, or factors of a product; operands in `nested` are split too."""
+    """Yield the signed terms of a sum, or the factors of a product; split operands in `nested`."""
     if isinstance(x, Traced) and (is_root or x.index in nested):
         yield from terms_of(sign, x.args[0], nested)
         yield from terms_of(-sign if x.op == "sub" else sign, x.args[1], nested)
@@ -82,7 +82,7 @@ def terms_of(sign: int, x: Any, nested: Collection[int], is_root: bool = False) 
 
 
 def is_open(x: Traced, is_term: bool) -> bool:
-    """Whether a search for scalars that two terms share also looks at the operands of `x`."""
+    """Whether to look at the operands of `x` in a search for scalars that two terms share."""
     return x.op in ("mul", "sin", "cos") or (is_term and x.op in SUMS)
 
 
@@ -176,7 +176,7 @@ def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
 
 
 def nested_terms(old: Program, family: Mapping[str, str]) -> set[int]:
-    """Return the sums that are used only as a term of one other sum; likewise the products.
+    """Return the sums whose only use is as a term of another sum, and likewise the products.
 
     `family` maps operations to "sum" or "product". Sums of more than TERMS terms are left out.
     """
@@ -223,7 +223,6 @@ class Rewriting:
         """Index of a node in the new graph -> number of its uses so far, zero by default."""
 
     def result(self) -> Program:
-        """Return the rewritten program."""
         for i, op, args in self.old.nodes:
             if i not in self.nested:
                 self.value[i] = self._sum(i) if op in SUMS else self._one(op, args)
@@ -290,7 +289,7 @@ class Rewriting:
         return None
 
     def _factors(self, x: Any, depth: int = DEPTH) -> frozenset[Any]:
-        """Return the scalars in a term, down to `depth`, to find terms that share a scalar."""
+        """Return the scalars of a term, down to `depth`, to find terms with a common scalar."""
         if is_constant(x):
             return frozenset((x,))
         factors = self.factors.get((x.index, depth))

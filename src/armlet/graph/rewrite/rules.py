@@ -1,4 +1,4 @@
-"""Rewriting rules: identities for each pass, which replaces a left side by its right side.
+"""Rewriting rules: the identities that each pass applies from left to right.
 
 The letters k, l and m stand for numeric or symbolic constants: operations on these alone are not
 counted. Other letters stand for any scalar. A left side with two terms is compared with all pairs

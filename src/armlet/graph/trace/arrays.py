@@ -92,7 +92,7 @@ class TracedArray(NumPyRecorder, np.ndarray):
         super().__setitem__(index, value)
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
-        """Return a copy; an integer `dtype` truncates the entries, and bool makes them 1 or 0."""
+        """Return a copy, with entries truncated for an integer `dtype`, and 1 or 0 for bool."""
         kind = np.dtype(dtype).kind
         if kind not in "fiub":
             return super().astype(dtype, *args, **options)
@@ -128,7 +128,7 @@ def _is_traced(index: Any) -> bool:
 
 
 def as_traced(x: Any) -> Any:
-    """Convert object arrays, also in a list, to traced arrays; return other objects unchanged."""
+    """Convert object arrays, alone or in a list or tuple, to traced arrays; keep other objects."""
     if type(x) in (list, tuple):
         return type(x)(map(as_traced, x))
     is_plain = isinstance(x, np.ndarray) and x.dtype == object and not isinstance(x, TracedArray)
@@ -136,7 +136,7 @@ def as_traced(x: Any) -> Any:
 
 
 def elementwise(function: Callable[..., Any], *args: Any) -> Any:
-    """Apply a function of scalars to each entry or, without traced arguments, to whole arrays."""
+    """Apply a function to each entry of arrays if an argument is traced, else to whole arrays."""
     has_objects = any(isinstance(x, np.ndarray) and x.dtype == object for x in args)
     has_traced = any(hasattr(x, "record") for x in args)
     if has_objects or (has_traced and any(map(np.ndim, args))):

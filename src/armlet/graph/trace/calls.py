@@ -1,4 +1,4 @@
-"""Calls recorded during a trace; the programs that compute the calls are chosen later."""
+"""Calls recorded during a trace; which program computes each call is chosen later."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -15,7 +15,7 @@ class Call(NamedTuple):
     """A recorded call."""
 
     callee: Any
-    """The object that is called, which the graph only stores."""
+    """The object that is called, such as a `Request`; the graph only stores it."""
     args: tuple[Array, ...]
     """The arguments, arrays of traced scalars and numbers, in the order of the program's inputs."""
 
@@ -28,9 +28,9 @@ class Recording(Graph):
         self.calls: list[Call] = []
 
     def call(self, callee: Any, program: Program, args: Sequence[Array]) -> list[Array]:
-        """Record a call; return one result per output of `program`, of the same shape.
+        """Record a call that `program` can compute; return its results, as arrays of new inputs.
 
-        Output entries that are numbers stay numbers; equal entries share one traced scalar.
+        Result entries that are numbers stay numbers; equal entries share one traced scalar.
         """
         name = f"{CALL}{len(self.calls)}"
         self.calls.append(Call(callee, tuple(args)))
@@ -60,7 +60,7 @@ class Recording(Graph):
 
 
 def inline(program: Program, graph: Graph, args: Sequence[Array]) -> list[Array]:
-    """Copy a program to another graph with `args` as inputs; return the outputs."""
+    """Copy a program to another graph with `args` in place of its inputs; return the outputs."""
     entries = dict(zip(program.inputs, (x.ravel().tolist() for x in args), strict=True))
 
     def meaning(op: str, *operands: Any) -> Any:

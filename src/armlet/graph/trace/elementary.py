@@ -2,8 +2,8 @@
 
 Values agree with NumPy up to rounding. Derivatives are correct also at 0: arcsinh, for example,
 selects between two logarithms, since sign(x) log(…) would have the derivative 0 there. Near 0,
-log1p, arcsinh and arctanh lose relative accuracy, since they are logarithms of numbers near 1. The
-result of x // y is the floor of the rounded quotient x / y: 1 // 0.1 is 10, but 9 in NumPy.
+log1p, arcsinh and arctanh lose relative accuracy, as logarithms of numbers near 1. The result of
+x // y is the floor of the rounded quotient x / y: 1 // 0.1 is 10, but 9 in NumPy.
 """
 
 import math

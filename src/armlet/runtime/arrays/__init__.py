@@ -69,7 +69,7 @@ def broadcast_mapped(
 ) -> list[Any]:
     """Broadcast arrays to the same leading axes, with the axis mapped by `vmap` as first axis.
 
-    Mapped arrays already begin with this axis. Other inputs that all states share do not change.
+    Mapped arrays already begin with it. Inputs of rate "once" without leading axes are unchanged.
     """
     shapes = [tuple(x.shape)[first:] for x, first in zip(arrays, mapped, strict=True)]
     leading, own = leading_axes(inputs, shapes)
@@ -85,5 +85,5 @@ def broadcast_mapped(
 
 
 def extra_axes(shape: Shape, derivative: Shape) -> tuple[int, ...]:
-    """Return the axes to sum: the leading axes that a derivative has and its input has not."""
+    """Return the axes to sum a derivative over: its leading axes that the input does not have."""
     return tuple(range(len(derivative) - len(shape)))

@@ -1,8 +1,8 @@
 """Kernels on JAX arrays, with `jit`, `vmap` and forward and reverse derivatives of any order.
 
-A JAX primitive evaluates kernels; XLA calls their machine code. The derivative along tangents is
-the same primitive with the kernel of `Program.jvp`, which is linear in the tangents. The transpose
-of this derivative is the primitive with the kernel of `Program.vjp`.
+A JAX primitive evaluates kernels; in compiled functions, XLA calls their machine code. The
+derivative along tangents is the same primitive with the kernel of `Program.jvp`, which is linear in
+the tangents. The transpose of this derivative is the primitive with the kernel of `Program.vjp`.
 """
 
 import ctypes
@@ -78,7 +78,7 @@ def _array(name: str, x: Any, kernel: Any) -> Any:
 
 
 def _varying(arrays: Sequence[Any]) -> Sequence[Any]:
-    """Cast all arrays to vary along every device axis along which any of the arrays varies."""
+    """Mark all arrays as varying along each device axis along which at least one array varies."""
     own = [_device_axes(x.aval) for x in arrays]
     every = frozenset().union(*own)
     return [
@@ -88,7 +88,7 @@ def _varying(arrays: Sequence[Any]) -> Sequence[Any]:
 
 
 def _device_axes(aval: Any) -> frozenset[Any]:
-    """Return the device axes along which an array varies; empty outside `jax.shard_map`."""
+    """Return the device axes along which an array varies: none outside `jax.shard_map`."""
     newer = getattr(aval, "manual_axis_type", aval)
     axes: frozenset[Any] = getattr(newer, "varying", getattr(aval, "vma", frozenset()))
     return axes
@@ -112,7 +112,7 @@ def _shapes(kernel: Any, shapes: Sequence[Shape]) -> tuple[list[Shape], frozense
 
 @kernel_p.def_impl
 def _evaluate_concrete(*arrays: Any, kernel: Any, transpose: Any) -> list[Any]:
-    """Evaluate the kernel on concrete (not traced) arrays, read in place."""
+    """Evaluate the kernel on concrete (not traced) arrays, which are read in place."""
     for name, x in zip(kernel.program.inputs, arrays, strict=True):
         devices = x.devices() if isinstance(x, jax.Array) else ()
         if any(device.platform != "cpu" for device in devices):
@@ -187,7 +187,7 @@ def _lower(context: Any, *args: Any, kernel: Any, transpose: Any) -> Any:
 
 
 def _register(kernel: Any, once: frozenset[str], at_once: bool) -> str:
-    """Register a kernel with XLA; return its name, a digest of its code."""
+    """Register a kernel with XLA; return the registered name, a digest of the code."""
     text, callees = xla_entry(lower(kernel.program, once), kernel.target, at_once)
     name = f"armlet_{hashlib.sha256(''.join([text, *callees]).encode()).hexdigest()[:32]}"
     if name not in REGISTERED:

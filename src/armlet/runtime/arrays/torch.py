@@ -57,7 +57,7 @@ def _run(kernel: Kernel, arrays: Sequence[Any], threads: int) -> Any:
 
 
 def _is_tracked(tensors: Sequence[torch.Tensor]) -> bool:
-    """Whether autograd has to record the operation; skipping autograd saves time."""
+    """Whether autograd has to record the call of a kernel; otherwise, calls skip autograd."""
     needed = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
     return needed or forward_ad._current_level >= 0 or transforms_are_active()
 
@@ -84,7 +84,7 @@ def _tensor(name: str, x: Any, kernel: Kernel) -> torch.Tensor:
 
 
 def _check_unrecorded(name: str) -> None:
-    """Raise DataError if PyTorch records operations: the results would become constants."""
+    """Raise DataError if PyTorch records operations, since it would record results as constants."""
     if torch.jit.is_tracing() or any(torch._C._get_dispatch_mode(mode) for mode in RECORDING):
         raise DataError(
             f"{name} is called while PyTorch records operations (torch.func.linearize, make_fx, "
@@ -104,18 +104,17 @@ def _memory(x: torch.Tensor) -> np.ndarray[Any, Any]:
 
 
 class KernelFunction(torch.autograd.Function):
-    """Autograd operation that evaluates a kernel; arguments: kernel, threads and tensors."""
+    """PyTorch operation that evaluates a kernel, and takes derivatives from further kernels."""
 
     @staticmethod
     def forward(kernel: Kernel, threads: int, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Evaluate the kernel on the memory of the tensors."""
+        """Evaluate the kernel on NumPy views of the tensors; return one tensor per result."""
         arrays = map(_memory, tensors)
         results = kernel(*arrays) if threads == 1 else kernel.evaluate(*arrays, threads=threads)
         return tuple(map(torch.from_numpy, (results,) if kernel.program.single else results))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Save the kernel and the tensors for the derivatives."""
         ctx.kernel, ctx.threads, *tensors = inputs
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
