@@ -12,7 +12,8 @@ from typing import Any
 class SingleBlasThread(ContextDecorator):
     """A reentrant, thread-safe context in which BLAS uses one thread.
 
-    The number of threads belongs to the whole process; the last context to end restores it.
+    The whole process has one number of threads: the first of several overlapping contexts sets it
+    to one, and the last to end restores it.
     """
 
     def __init__(self) -> None:

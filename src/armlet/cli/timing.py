@@ -30,7 +30,7 @@ FUNCTIONS = {
     "linearization": "computeRNEADerivatives",
     "regressor": "computeJointTorqueRegressor",
 }
-"""Quantity to time -> Pinocchio's function."""
+"""Quantity that is timed -> Pinocchio's function."""
 PARALLEL = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParallel"}
 """Quantity -> Pinocchio's function for batches, if there is one."""
 Call = tuple[Callable[..., Any], *tuple[Any, ...]]
