@@ -68,8 +68,7 @@ def trial(rng, folder):
 
 
 def check(kernel, found, arrays, leading):
-    """Raise if the results differ from NumPy's. Sines of sums of angles are expanded first, since
-    sums of large angles are rounded."""
+    """Raise if the results differ from NumPy's; sines of sums, which are rounded, are expanded."""
     with np.errstate(all="ignore"):
         given = [np.asarray(x).astype(kernel.dtype).astype(float) for x in arrays]
         expected = expand_sines(kernel.program).function(np)(*given)
@@ -244,7 +243,7 @@ FORMS = (
     dates, huge,
 )  # fmt: skip
 GOOD = 12
-"""The number of forms, first in the list, that are numbers of the right shape."""
+"""The first `GOOD` forms are numbers of the right shape, which kernels must accept."""
 WRONG_COUNTS = (lambda arrays: arrays[1:], lambda arrays: [*arrays, arrays[-1]], lambda arrays: [])
 THREADS = (
     (1, True), (2, True), (3, True), (8, True), (np.int64(2), True), (True, True), (0, False),
