@@ -302,7 +302,7 @@ def as_noisy(x):
 
 
 def off(x, least=0.0):
-    """Add a few units in the last place to numbers of many bits; set the signs of zeros and nan."""
+    """Add errors in the last place to numbers of many bits; give zeros and nan a random sign."""
     x = np.asarray(x)
     if x.dtype.kind != "f":
         return x

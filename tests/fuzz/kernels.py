@@ -68,7 +68,10 @@ def trial(rng, folder):
 
 
 def check(kernel, found, arrays, leading):
-    """Raise if the results differ from NumPy's; sines of sums, which are rounded, are expanded."""
+    """Raise if the results differ from those of the program with NumPy.
+
+    Sines of sums of angles are expanded for NumPy, because sums of large angles are rounded.
+    """
     with np.errstate(all="ignore"):
         given = [np.asarray(x).astype(kernel.dtype).astype(float) for x in arrays]
         expected = expand_sines(kernel.program).function(np)(*given)

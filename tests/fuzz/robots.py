@@ -20,7 +20,7 @@ NEARLY_SCARA = 10
 """The factor of allowed errors if all axes are nearly parallel, where most velocity terms are tiny:
 angles within 1e-14 rad of a quarter turn are made exact, which changes these terms."""
 PEER = 1e-9
-"""The largest error of Pinocchio, whose sums include the poses of the base."""
+"""The largest allowed error of Pinocchio, whose sums include the poses of the base."""
 LARGEST_OFFSET = 3
 """The largest offset of canonical frames, relative to the size of the arm."""
 STATES = 2

@@ -4,7 +4,7 @@ import pytest
 
 
 def cases(usual, long):
-    """Values for `pytest.mark.parametrize`: `usual`, then `long` with the marker of that name.
+    """Values for `pytest.mark.parametrize`: those in `usual`, and those in `long`, marked as long.
 
     A tuple holds the values of several parameters of the test.
     """

@@ -1,7 +1,7 @@
 """Run commands as a user does, in forks of a process that has imported armlet.
 
-Each command is a process with its own environment, folder and output. A fork saves most of the
-time of a command, which is the time of importing armlet.
+Each command is a process with its own environment, folder and output. A fork need not import
+armlet, which saves most of a command's time.
 """
 
 import atexit

@@ -15,9 +15,9 @@ PAUSES: list[None] = []
 def without_collections(function: Callable[P, T]) -> Callable[P, T]:
     """Decorate a function so that the garbage collector is off while the function runs.
 
-    This saves time, since the collector would visit each new object several times. Use it for
-    functions that build one program and leave no reference cycles. If the collector is on before a
-    call, it is on afterwards, even if another thread turns it off in between.
+    This saves time, since the collector would visit each new object several times. Use the
+    decorator for functions that build one program and leave no reference cycles. If the collector
+    is on before a call, it is on afterwards, even if another thread turns it off in between.
     """
 
     @wraps(function)

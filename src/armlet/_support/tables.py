@@ -166,8 +166,9 @@ def _table_of_cells(
 ) -> Table:
     """Return the table in `rows` (line number -> cells), in which cells may be empty or text.
 
-    An empty cell among numbers becomes NaN. Columns of text are left out, with a note, but text in
-    a column of mostly numbers is an error. A cut-off last line is left out, with a warning.
+    An empty cell among numbers becomes NaN. Columns of text other than dates are left out, with a
+    note, but text in a column of mostly numbers is an error. If the last line is cut off, it is
+    left out, with a warning.
     """
     width = len(names) or len(next(iter(rows.values())))
     last = max(rows)

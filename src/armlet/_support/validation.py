@@ -58,7 +58,7 @@ def array(
     """Return the value as an array of real numbers that has one of `shapes`.
 
     Without `shapes`, every shape is allowed. A string in a shape, as in `("N", 3)`, stands for any
-    length of that axis. If the shape is wrong, the message names `expected`, or else `shapes`.
+    length of that axis. The message about a wrong shape says `expected` or, without it, `shapes`.
     """
     result = _numbers(value)
     if result is None or (shapes and not any(_fits(result.shape, shape) for shape in shapes)):

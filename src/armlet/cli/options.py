@@ -65,7 +65,7 @@ def write(result: plotting.Plottable, out: Path | None, plot: Path | None) -> li
 
 
 def numbers(name: str, text: str, *counts: int) -> list[float]:
-    """Parse the comma-separated numbers of an option, and check that there are one of `counts`."""
+    """Parse the comma-separated numbers of an option; `counts` are the allowed lengths."""
     try:
         values = [float(x) for x in text.split(",")]
     except ValueError:

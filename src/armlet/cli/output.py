@@ -35,9 +35,9 @@ SPELLED = {
 class Terminal(Console):
     """A console that prints strings literally and escapes their control characters.
 
-    Styles are set by `style=` and by `styled_text`, never inside a string. Lines on a terminal are
-    wrapped at its width, or at the environment variable `COLUMNS`. Lines in a pipe or a file are
-    wrapped only if `COLUMNS` is set. No line is cut off.
+    Styles are set by `style=` and by `styled_text`, never inside a string. Lines on stdout are
+    wrapped at `COLUMNS` characters if this environment variable is set. Otherwise they are wrapped
+    at the width of the terminal, but not in a pipe or a file. No line is cut off.
     """
 
     def __init__(self, stderr: bool = False) -> None:
