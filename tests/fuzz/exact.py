@@ -22,7 +22,7 @@ DECIMALS = range(10, 17)
 
 
 def exactly(function):
-    """Decorate a function to compute with `DIGITS` digits."""
+    """Decorate a function so that it computes with `DIGITS` digits."""
 
     @wraps(function)
     def run(*args):

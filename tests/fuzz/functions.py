@@ -1,4 +1,4 @@
-"""Random NumPy expressions in user functions: the results of NumPy, or a clear refusal.
+"""Random NumPy expressions in user functions: armlet returns NumPy's results or a clear error.
 
 An expression is evaluated by the kernel, by the program with NumPy, in some trials by C code, and
 by NumPy itself. The allowed difference is measured: NumPy evaluates the expression again, several

@@ -1,4 +1,4 @@
-"""Kernels called with arrays of every kind: a correct result or a refusal, and no array changed."""
+"""Kernels called with any kind of array return correct results or raise, and change no input."""
 
 from functools import cache
 

@@ -22,9 +22,9 @@ LARGEST = 100_000
 SOUND = 0.85
 """The share of files to start from that `sound` provides."""
 LONGEST = 10_000
-"""The most characters of an error message."""
+"""The largest allowed length of an error message, in characters."""
 FEW = 12
-"""The most joints of a robot whose dynamics are evaluated."""
+"""The largest number of joints of a robot whose dynamics are evaluated."""
 QUANTITIES = ("inverse_dynamics", "inertia_matrix", "forward_dynamics", "jacobian", "energy")
 
 

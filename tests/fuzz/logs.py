@@ -1,4 +1,4 @@
-"""Logs of every form, some damaged: correct values, or an error that names the file."""
+"""Logs of every form, some damaged, are read correctly or cause an error that names the file."""
 
 import warnings
 from functools import cache

@@ -1,4 +1,4 @@
-"""Random robots: every quantity against `fuzz.exact` (thirty digits), and against Pinocchio.
+"""Quantities of random robots are compared with `fuzz.exact` (thirty digits) and Pinocchio.
 
 An error is relative to the norm of the quantity or, for poses and Jacobians, of its angular or its
 linear part. A norm that can vanish, such as that of gravity torques about vertical axes, counts as

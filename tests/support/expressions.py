@@ -21,7 +21,7 @@ LEAVES = [*VARIABLES, *(("neg", x) for x in VARIABLES), *NUMBERS]
 
 
 def operands_of(any_, positive, nonzero):
-    """Operation -> strategies of its operands, for whose values the operation is defined."""
+    """Operation -> strategies of operands for which the operation is defined."""
     return {
         **dict.fromkeys(("add", "sub", "mul"), (any_, any_)),
         **dict.fromkeys(("neg", "sin", "cos"), (any_,)),

@@ -1,7 +1,7 @@
 """Limit BLAS to one thread, for identification with many small matrices.
 
-Threads of OpenBLAS busy-wait for each other. With two threads on busy cores, `excite` took up to a
-hundred times as long as with one thread (`benchmarks/excitation.py --threads`).
+Threads of OpenBLAS busy-wait for each other. With two threads on busy cores, `armlet.excite` took
+up to a hundred times as long as with one thread (`benchmarks/excitation.py --threads`).
 """
 
 from contextlib import ContextDecorator

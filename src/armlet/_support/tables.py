@@ -28,7 +28,7 @@ from armlet.errors import ArmletError, DataError, listing, quote
 UNNAMED = ""
 """Name for an array that has no name in its file."""
 METADATA = "metadata"
-"""Name of the array in a NumPy archive that holds the metadata as JSON."""
+"""In a NumPy archive, the name of the array that holds the metadata as JSON."""
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -61,7 +61,7 @@ class Table:
 
 
 def read(path: Path, endings: Sequence[str] | None = None) -> Table:
-    """Read the table in the file `path`, which ends in one of `endings` (default: `READERS`)."""
+    """Read a table from a file, whose name must end in one of `endings` (default: `READERS`)."""
     expected = READERS if endings is None else endings
     reader = READERS.get(path.suffix.lower())
     if reader is None or path.suffix.lower() not in expected:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from armlet.errors import ArmletError, DataError, listing, quote
 
 MAX_SIZE = 1e50
-"""Limit for the size of constants; larger ones are not physical, and products overflow."""
+"""Limit for the size of constants; larger ones are not physical, and their products overflow."""
 NUMERIC = "biufO"
 """NumPy dtype kinds that are converted to floats: booleans, real numbers, and objects."""
 BOUNDS: dict[str, tuple[Callable[[Any, float], Any], str]] = {

@@ -121,7 +121,7 @@ def check_replaceable(path: Path) -> None:
 
 
 def unit_files(block: Block, fmi: int = 3, fused: bool | None = None) -> dict[str, str]:
-    """Return the files of a unit as name -> text; the unit's token is a hash of all other text."""
+    """Return the files of a unit as name -> text; the FMI token is a hash of all other text."""
     digest = hashlib.sha256(repr(_texts(block, fmi, fused, "")).encode()).hexdigest()
     return _texts(block, fmi, fused, f"{{{UUID(digest[:32])}}}")
 

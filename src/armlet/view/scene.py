@@ -57,7 +57,7 @@ class Scene(NamedTuple):
     inertia: tuple[Shape, ...]
     """Ellipsoids of uniform density with the mass and inertia of the bodies."""
     frames: Mapping[str, tuple[int, Pose]]
-    """Name of a joint or the tool -> (body, pose on the body) of its frame."""
+    """Name of a joint or of the tool -> (body, pose in the body's frame) of the frame there."""
     reach: float
     """Length of the longest path from the base to a joint or frame, in m."""
     up: Array
