@@ -1,7 +1,7 @@
 """Light and dark themes of all figures, and functions that save figures.
 
 Figures are drawn in the colours of the light theme. `DARK` maps each of these colours to a colour
-of the dark theme. Pictures are recoloured in Python, and pages by a script in the browser.
+of the dark theme. Pictures are recoloured in Python, pages by a script in the browser.
 """
 
 import json
@@ -141,7 +141,7 @@ def with_theme(figure: Figure, theme: Theme) -> Figure:
 
 
 def check(path: str | Path) -> None:
-    """Raise an error if a figure cannot be saved as `path`, before the figure is computed."""
+    """Raise if a figure cannot be saved as `path`; call this before computing the figure."""
     path = expand_user(path)
     if path.suffix not in ENDINGS:
         raise DataError(
@@ -204,7 +204,8 @@ def figure_html(figure: Figure) -> str:
 def page(title: str, body: str, style: str = "") -> str:
     """Return the HTML of a page that follows the light or dark setting of the browser.
 
-    The page needs no network. The CSS `style` may use --ink, --faint, --grid, --paper and --shade.
+    The page needs no network. The CSS text `style` may use the variables --ink, --faint, --grid,
+    --paper and --shade.
     """
     colours = {"ink": INK, "faint": FAINT, "grid": GRID, "paper": PAPER, "shade": SHADE}
     template = files("armlet").joinpath("plotting.html").read_text(encoding="utf-8")

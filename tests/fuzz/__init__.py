@@ -1,8 +1,8 @@
-"""Random trials of everything that a user may do with armlet, for a time of one's choice.
+"""Random trials of everything that a user may do with armlet, for a given time.
 
 `make fuzz` runs all classes of `fuzz.classes`; `make test` runs a few trials of each class. A trial
-is a function of a random generator and an empty folder that raises if something is wrong. The
-class and the seed of a trial reproduce it.
+is a function of a random generator and an empty folder; it raises an error if something is wrong.
+A trial is reproduced by its class and its seed.
 """
 
 

@@ -19,7 +19,7 @@ from fuzz.worker import Class
 
 COMMAND = "PYTHONPATH=tests .venv/bin/python -m fuzz --only {name} --seed {seed} --trials 1"
 SHOWN = 300
-"""The characters of a failure's reason on the terminal; the file has the whole reason."""
+"""Maximum number of characters of a failure's reason on the terminal; failed.txt has all."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -87,7 +87,7 @@ def shown(
 
 
 def table(results: dict[str, Result | str]) -> Table:
-    """A table with the trials, failures and seconds of each class, or why it was not run."""
+    """A table with trials, failures and seconds of each class, or the reason why it was not run."""
     lines = Table("class", *("tried", "failed", "seconds"))
     for name, result in results.items():
         if isinstance(result, Result):

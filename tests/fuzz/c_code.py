@@ -1,4 +1,4 @@
-"""Generated C of random robots: no warnings, no sanitizer findings, and its own test passes."""
+"""Generated C of random robots compiles without warnings, and passes its test under sanitizers."""
 
 import shutil
 from functools import cache

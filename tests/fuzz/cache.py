@@ -1,4 +1,4 @@
-"""Damage to the cache: the next use returns the same bits, without a crash or a hang."""
+"""A cache is damaged: its next use returns the same bits, without a crash or a hang."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Small files that may take long to load: each function returns one of random size."""
+"""Files that may take long to load: each function returns a file name ending and a text."""
 
 
 def reversed_chain(rng):

@@ -1,8 +1,8 @@
 """The dynamics of a URDF to thirty digits, by 4x4 poses and d'Alembert's principle.
 
-This module is slow, simple and independent of armlet: no canonical frames, merged bodies or minimal
-parameters. All vectors are in base axes. Numbers are decimals of fifty digits, which hold the text
-exactly; derivatives are differences over a step of 1e-20, which leaves thirty digits.
+This module is slow, simple and independent of armlet: it has no canonical frames, merged bodies or
+minimal parameters. All vectors are in base axes. The numbers of the URDF become decimals of fifty
+digits without rounding. Derivatives are differences over a step of 1e-20, with thirty exact digits.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ DECIMALS = range(10, 17)
 
 
 def exactly(function):
-    """Decorate a function to compute with `DIGITS` digits."""
+    """Decorate a function so that it computes with `DIGITS` digits."""
 
     @wraps(function)
     def run(*args):
@@ -73,7 +73,7 @@ class Body(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """A joint, with its pose in the parent's frame; `index` is that of q, None if it is fixed."""
+    """A joint and its pose in the parent link; `index` is its place in q, None if it is fixed."""
 
     parent: str
     child: str
@@ -84,7 +84,7 @@ class Joint(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """The pose T of a link, and the velocities and accelerations of the link and its origin."""
+    """Pose T, angular velocity w and acceleration wd of a link, and v and a of its origin."""
 
     T: np.ndarray
     w: np.ndarray
@@ -155,7 +155,7 @@ class Tree:
         return found
 
     def torques(self, q, qd, qdd, g):
-        """d'Alembert: the torque of a joint balances the inertial forces of all links it moves."""
+        """Joint torques by d'Alembert's principle: they balance inertia and weight of all links."""
         tau = [Decimal(0)] * self.n
         motion = self.motion(q, qd, qdd)
         for link, (m, com, I) in self.bodies.items():
@@ -177,7 +177,7 @@ class Tree:
 
     @exactly
     def inertia_matrix(self, q):
-        """The inertia matrix; a column has the torques of a unit acceleration without gravity."""
+        """The inertia matrix: column j has the torques for unit qdd[j] at rest without gravity."""
         rest, units = [0] * self.n, np.eye(self.n, dtype=int)
         return np.array([self.torques(numbers(q), rest, unit, 0 * self.g) for unit in units]).T
 
@@ -230,7 +230,8 @@ class Tree:
     def size(self) -> float:
         """The sum of the distances of each joint from the joint before it, at zero positions.
 
-        Joints on the base count from the first of these joints, so the base's place has no effect.
+        A joint on the base counts with its distance from the first such joint, so that the place of
+        the base has no effect.
         """
         motion = self.motion([Decimal(0)] * self.n, [0] * self.n, [0] * self.n)
         total, first = 0.0, None

@@ -1,9 +1,9 @@
-"""Random NumPy expressions in user functions: the results of NumPy, or a clear refusal.
+"""Random NumPy expressions in user functions: armlet returns NumPy's results or a clear error.
 
-An expression is evaluated by the kernel, by the program with NumPy, by the C code now and then, and
-by NumPy itself. The allowed difference is measured: NumPy evaluates the expression several times
-more, with every inexact operation off by a few units in the last place. Entries that rounding
-errors decide, such as ties of inexact numbers, are not compared.
+An expression is evaluated by the kernel, by the program with NumPy, in some trials by C code, and
+by NumPy itself. The allowed difference is measured: NumPy evaluates the expression again, several
+times, with errors of a few units in the last place in every inexact operation. Entries that
+rounding errors decide, such as ties of inexact numbers, are not compared.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ SHAPES = {"x": (3,), "y": (3,), "A": (3, 3), "s": ()}
 DRAWS, SLACK, EXACT_BITS = 10, 30, 16
 UNIT = 4e-15
 BY_ZERO = re.compile("division by zero|raised to a negative power")
-"""Errors that constants cause: x - x is the constant 0, for example in y / (x - x)."""
+"""Errors that constants cause, for example in y / (x - x), since x - x becomes the constant 0."""
 SINGULAR = re.compile(r"\*\*|sqrt|cbrt|norm|hypot|unit|std|arcsin|arccos|arctan|log")
 """Functions with infinite derivatives at some points: 0 times infinity in a chain rule is nan."""
 
@@ -255,7 +255,7 @@ class Noisy(np.ndarray):
         return tuple(results) if isinstance(result, tuple) else results[0]
 
     def __array_function__(self, function, types, args, options):
-        """Call a NumPy function, some of which return plain arrays instead of noisy ones."""
+        """Call a NumPy function; make the result noisy if the function returns a plain array."""
         if function is np.cross:
             x, y = (np.asarray(z).view(Noisy) for z in args)
             return x[[1, 2, 0]] * y[[2, 0, 1]] - x[[2, 0, 1]] * y[[1, 2, 0]]
@@ -275,7 +275,7 @@ EXACT = """
 """
 """The functions whose results are not rounded."""
 COARSE = "exp2 log1p arcsinh arccosh arctanh logaddexp logaddexp2 expm1 arccos log"
-"""Functions with an absolute error, which is not relative to the result."""
+"""Functions whose error is absolute, not relative to the result."""
 
 
 class Noise:
@@ -302,7 +302,7 @@ def as_noisy(x):
 
 
 def off(x, least=0.0):
-    """Add a few units of noise to numbers with many bits; give zeros and nan a random sign."""
+    """Add errors in the last place to numbers of many bits; give zeros and nan a random sign."""
     x = np.asarray(x)
     if x.dtype.kind != "f":
         return x
@@ -325,7 +325,7 @@ def has_few_bits(x):
 
 
 def is_unsure(operands):
-    """Whether algebra may change the result: 0 x is 0 and x - x is 0, also where x is infinite."""
+    """Whether algebra may change the result: 0 x and x - x become 0 even where x is infinite."""
     zero = [np.any(np.asarray(x) == 0) for x in operands]
     return all(zero) or not all(np.isfinite(x).all() for x in operands)
 

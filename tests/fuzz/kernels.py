@@ -1,4 +1,4 @@
-"""Kernels called with arrays of every kind: a correct result or a refusal, and no array changed."""
+"""Kernels called with any kind of array return correct results or raise, and change no input."""
 
 from functools import cache
 
@@ -68,8 +68,10 @@ def trial(rng, folder):
 
 
 def check(kernel, found, arrays, leading):
-    """Raise if the results differ from NumPy's. Sines of sums of angles are expanded first, since
-    sums of large angles are rounded."""
+    """Raise if the results differ from those of the program with NumPy.
+
+    Sines of sums of angles are expanded for NumPy, because sums of large angles are rounded.
+    """
     with np.errstate(all="ignore"):
         given = [np.asarray(x).astype(kernel.dtype).astype(float) for x in arrays]
         expected = expand_sines(kernel.program).function(np)(*given)
@@ -244,7 +246,7 @@ FORMS = (
     dates, huge,
 )  # fmt: skip
 GOOD = 12
-"""The number of forms, first in the list, that are numbers of the right shape."""
+"""The first `GOOD` forms are numbers of the right shape, which kernels must accept."""
 WRONG_COUNTS = (lambda arrays: arrays[1:], lambda arrays: [*arrays, arrays[-1]], lambda arrays: [])
 THREADS = (
     (1, True), (2, True), (3, True), (8, True), (np.int64(2), True), (True, True), (0, False),

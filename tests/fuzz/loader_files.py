@@ -1,4 +1,4 @@
-"""Models of several files: damaged meshes, cycles, and names that lead out of the folder."""
+"""Models of several files: meshes are damaged, includes form cycles, names leave the folder."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""SDF models of several files: cycles, and names that lead out of the folder."""
+"""SDF models of several files: includes form cycles, and names lead out of the folder."""
 
 import os
 

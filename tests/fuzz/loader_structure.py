@@ -133,7 +133,7 @@ def repeated(rng, root):
 
 
 def renumbered(rng, root):
-    """Add copies of an element, whose names are made unique."""
+    """Add copies of an element, and make the names in the copies unique."""
     child, parent = inner(rng, root)
     for k in range(few(rng) if child is not root else 0):
         parent.append(copy.deepcopy(child))

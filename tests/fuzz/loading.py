@@ -20,11 +20,11 @@ ENDINGS = (".urdf", ".xml", ".toml", ".sdf")
 LARGEST = 100_000
 """The largest size of a file to start from, in bytes."""
 SOUND = 0.85
-"""The share of files to start from that load without changes."""
+"""The share of files to start from that `sound` provides."""
 LONGEST = 10_000
-"""The most characters of an error message."""
+"""The largest allowed length of an error message, in characters."""
 FEW = 12
-"""The most joints of a robot whose dynamics are evaluated."""
+"""The largest number of joints of a robot whose dynamics are evaluated."""
 QUANTITIES = ("inverse_dynamics", "inertia_matrix", "forward_dynamics", "jacobian", "energy")
 
 
@@ -43,7 +43,7 @@ File = tuple[str, bytes]
 
 @cache
 def sound() -> tuple[File, ...]:
-    """Files of which most load: of the catalogue, of armlet's writers, of tests and of `ROBOTS`."""
+    """Files, most of which load: from the catalogue, armlet's writers, the tests and `ROBOTS`."""
     files = files_of([*armlet.catalogue().values(), *sorted(ROBOTS.rglob("*"))])
     for seed in range(12):
         files.append((".urdf", random_urdf(seed, 1 + seed % 7, drives=seed % 2 == 0).encode()))

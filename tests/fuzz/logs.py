@@ -1,4 +1,4 @@
-"""Logs of every form, some damaged: correct values, or an error that names the file."""
+"""Logs of every form, some damaged, are read correctly or cause an error that names the file."""
 
 import warnings
 from functools import cache
@@ -31,7 +31,7 @@ UNITS = {
 }
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 STARTS = (0.0, 0.0, 0.3, 40.0, 1.7e5, 1.7e6, 1.7e9)
-"""First time stamps in s: zero, since a program or a computer started, and a date."""
+"""First time stamps in s: zero, the time since a program or a computer started, and a date."""
 OTHERS = ("target_q_1", "temperature_1", "tcp_speed_1", "status")
 """Columns that a log does not use."""
 TURN = 2 * np.pi

@@ -1,8 +1,8 @@
-"""Random robots: every quantity against `fuzz.exact` (thirty digits), and against Pinocchio.
+"""Quantities of random robots are compared with `fuzz.exact` (thirty digits) and Pinocchio.
 
-An error is relative to the norm of the quantity, or of its angular and its linear part. If that
-norm can vanish, as that of gravity torques about vertical axes, it counts at least a thousandth
-of a typical norm for bodies of this mass, size and speed.
+An error is relative to the norm of the quantity or, for poses and Jacobians, of its angular or its
+linear part. A norm that can vanish, such as that of gravity torques about vertical axes, counts as
+at least a thousandth of a typical norm for bodies of this mass, size and speed.
 """
 
 import warnings
@@ -17,10 +17,10 @@ from fuzz.geometries import KINDS, random_geometry
 
 BAR = {"float64": 1e-11, "float32": 1e-5}
 NEARLY_SCARA = 10
-"""The factor of the bar if all axes are nearly parallel, where most velocity terms nearly vanish:
+"""The factor of allowed errors if all axes are nearly parallel, where most velocity terms are tiny:
 angles within 1e-14 rad of a quarter turn are made exact, which changes these terms."""
 PEER = 1e-9
-"""The largest error of Pinocchio, whose sums include the poses of the base."""
+"""The largest allowed error of Pinocchio, whose sums include the poses of the base."""
 LARGEST_OFFSET = 3
 """The largest offset of canonical frames, relative to the size of the arm."""
 STATES = 2
@@ -48,7 +48,7 @@ ZERO = 1e-12
 
 
 class Expected(NamedTuple):
-    """An expected array, the norm to which its error is relative, and a factor of the bar."""
+    """An expected array, the norm to which its error is relative, and a factor of `BAR`."""
 
     value: np.ndarray
     norm: float
@@ -89,10 +89,7 @@ def trial(rng, folder, kinds=KINDS):
 
 
 def random_state(rng, robot, scale):
-    """Random q, qd and qdd, exact in single precision; `scale` is the size for prismatic joints.
-
-    The torque of the state is added by `expected`.
-    """
+    """Random q, qd and qdd, exact in single precision; `scale` is the size for prismatic joints."""
     lengths = np.where([letter == "P" for letter in robot._joint_letters], scale, 1)
     return (rng.uniform(-2, 2, (3, robot.n)) * lengths).astype(np.float32).astype(float)
 
@@ -104,12 +101,12 @@ def replayed(robot, quantity):
 
 
 def named(quantity):
-    """armlet's name of a quantity."""
+    """The name that armlet has for a quantity of `QUANTITIES`: its first word."""
     return quantity.partition(" ")[0]
 
 
 def expected(tree, tool, q, qd, qdd, slack=1):
-    """The expected arrays of every quantity, with bars multiplied by `slack`."""
+    """The expected arrays of every quantity, with allowed errors multiplied by `slack`."""
     tau = numeric(tree.inverse_dynamics(q, qd, qdd))
     H = numeric(tree.inertia_matrix(q))
     gravity = numeric(tree.inverse_dynamics(q, 0 * q, 0 * q))
@@ -180,7 +177,7 @@ def found(quantity, answers, evaluate, robot, state):
 
 
 def deviations(quantity, answers, evaluate, robot, state, dtype):
-    """Yield a message for each array of a quantity whose error exceeds its bar."""
+    """Yield a message for each array of a quantity whose error is larger than allowed."""
     arrays = found(quantity, answers, evaluate, robot, state)
     for k, (x, (value, norm, factor)) in enumerate(zip(arrays, answers[quantity], strict=True)):
         error = np.linalg.norm(np.asarray(x, float) - value) / norm

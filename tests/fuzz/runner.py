@@ -37,8 +37,8 @@ def run(
 ) -> Result:
     """Try seeds from `seed` on, until the time or the number of trials is used up.
 
-    The folder of a failed trial stays in `folder`, under the seed. `report` is called after every
-    trial with the number of trials and the failure or None.
+    A failed trial leaves its files in a folder of `folder` that is named by the seed. `report` is
+    called after every trial, with the number of trials so far and the failure or None.
     """
     begun = time.monotonic()
     numbers = count(seed) if trials is None else iter(range(seed, seed + trials))

@@ -1,4 +1,4 @@
-"""Random programs through every simplification pass: the values at fifty digits stay the same."""
+"""Random programs keep their values, at fifty digits, in every simplification pass."""
 
 import json
 

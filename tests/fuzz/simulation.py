@@ -1,4 +1,4 @@
-"""Simulations and roll-outs of random options: a refusal, or the trajectory of a plain NumPy loop.
+"""Simulations and roll-outs with random options: armlet refuses them or agrees with a NumPy loop.
 
 The loop uses armlet's inertia matrices and biases, which the class `robots` tests; it computes
 torques, friction, stops, integrators, rows, events, costs and derivatives by itself.
@@ -28,7 +28,7 @@ NAMES = (
 ODD = 0.3
 """The share of trials in which one option has a value that armlet must refuse."""
 SUBSTEPS = 20
-"""The steps of the loop for one `dt` of an adaptive method."""
+"""The Runge-Kutta steps of the loop for one `dt` of a method that the loop does not have."""
 LARGE = 1e3
 """Larger states are not compared, since rounding errors may have grown too much."""
 
@@ -76,7 +76,7 @@ def call(case, friction, stops=False, inertia=None, **options):
 
 @cache
 def robot_of(number):
-    """Robot `number` of a few, so that its kernels are compiled once."""
+    """Robot `number` of `ROBOTS`: trials reuse few robots, so that each is compiled only once."""
     joints = 1 + number % 3
     coupled = number == ROBOTS - 1
     text = coupled_urdf(number, 3)[0] if coupled else random_urdf(number, joints, number % 2)
@@ -467,7 +467,7 @@ BARS = {
     "adams_bashforth4": 1e-9,
     "variational_midpoint": 1e-6,
 }
-"""The largest errors of roll-outs, for the integrators that the loop implements, too."""
+"""Integrator that the loop also implements -> largest allowed error of a state."""
 
 
 def check_states(case, found, states, rows):

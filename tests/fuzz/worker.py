@@ -31,7 +31,7 @@ class Class(NamedTuple):
     trial: Trial
     about: str
     limit: float = 60
-    """The most seconds that one trial may compute, and that it may be idle."""
+    """The longest time that one trial may compute, and may be idle, in s."""
     memory: float = 0
     """The limit of the address space of the process, in bytes; 0 for no limit."""
     share: float = 1

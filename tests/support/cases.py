@@ -4,9 +4,9 @@ import pytest
 
 
 def cases(usual, long):
-    """Values for `pytest.mark.parametrize`: those of `usual`, then those of `long` with the marker.
+    """Values for `pytest.mark.parametrize`: those in `usual`, and those in `long`, marked as long.
 
-    A tuple is a row of values for several arguments.
+    A tuple holds the values of several parameters of the test.
     """
     arguments = (value if isinstance(value, tuple) else (value,) for value in long)
     return [*usual, *(pytest.param(*values, marks=pytest.mark.long) for values in arguments)]

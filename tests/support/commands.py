@@ -1,7 +1,7 @@
 """Run commands as a user does, in forks of a process that has imported armlet.
 
-Each command is a process with its own environment, folder and output. Most of its time is saved,
-since it need not import armlet.
+Each command is a process with its own environment, folder and output. A fork need not import
+armlet, which saves most of a command's time.
 """
 
 import atexit

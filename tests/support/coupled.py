@@ -29,7 +29,7 @@ def loaded(folder, text, **options):
 
 
 def by_hand(robot, mimics):
-    """K and b of the couplings q_joints = K q + b, by following each mimic to its last leader."""
+    """K and b in q_joints = K q + b, by following each mimic joint to a joint that mimics none."""
     K, b = np.zeros((robot.nb, robot.n)), np.zeros(robot.nb)
     for i, joint in enumerate(robot.joints):
         name, factor, offset = joint.name, 1.0, 0.0
@@ -44,7 +44,7 @@ class Mimicking(Pinocchio):
     """Pinocchio with its own mimic joints.
 
     The inertia matrix is computed by rnea at unit accelerations, since crba of Pinocchio 4.1
-    differs from rnea by up to a tenth on some trees with mimic joints.
+    contradicts rnea on some trees with mimic joints.
     """
 
     def __init__(self, *given):

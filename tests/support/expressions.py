@@ -14,14 +14,14 @@ MODES = ["forward", "reverse"]
 VARIABLES = [("input", name, k) for name, (size,) in INPUTS.items() for k in range(size)]
 NUMBERS = [0, 1, -1, 2, -3, 0.5, -1.25, 0.1, -0.7]
 CHOICES = ("abs", "min", "max", "less", "less_equal", "equal", "where", "floor")
-"""Operations without a derivative at some points; test_functions.py differentiates elsewhere."""
+"""Operations that have no derivative at some points."""
 CONTINUED = [op for op in OPERATIONS if op not in CHOICES]
 SMOOTH = [op for op in CONTINUED if op != "sign"]
 LEAVES = [*VARIABLES, *(("neg", x) for x in VARIABLES), *NUMBERS]
 
 
 def operands_of(any_, positive, nonzero):
-    """The strategies of operands for which each operation is defined."""
+    """Operation -> strategies of operands for which the operation is defined."""
     return {
         **dict.fromkeys(("add", "sub", "mul"), (any_, any_)),
         **dict.fromkeys(("neg", "sin", "cos"), (any_,)),

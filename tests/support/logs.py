@@ -9,7 +9,7 @@ from armlet import Log
 
 
 def random_arm(seed, n=3):
-    """A random arm with physical bodies and friction, which does not depend on --draw."""
+    """A random arm with physical bodies and friction; pytest's option --draw does not change it."""
     rng = np.random.Generator(np.random.PCG64(seed))
     twists = rng.choice([np.pi / 2, -np.pi / 2, 0.7], n)
     lengths, offsets, angles = (rng.uniform(-x, x, n) for x in (0.3, 0.3, 1))

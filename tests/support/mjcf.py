@@ -1,4 +1,4 @@
-"""MJCF texts for tests, random or one for each rule of the format, and a check by MuJoCo."""
+"""MJCF texts for tests: random ones, and one per rule of the format; a check against MuJoCo."""
 
 from xml.etree import ElementTree
 

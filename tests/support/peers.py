@@ -34,7 +34,7 @@ class Pinocchio:
         return pin.rnea(self.model, self.data, *state)[self.v_index]
 
     def wrench_torque(self, q, frame, wrench):
-        """The torque with which a frame exerts a wrench (moment, force) on the world."""
+        """The joint torques at which a frame exerts a wrench (moment, force) on the world."""
         Jq = self._jacobian(q, frame, pin.LOCAL)
         return Jq.T @ wrench
 

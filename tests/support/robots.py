@@ -26,9 +26,10 @@ MIMIC = f"""
 
 
 def random_urdf(seed, joints, drives=False, special=None, disturbance=0.0):
-    """A tree of mixed joints with general and special axes, fixed joints and branches.
+    """The URDF text of a random tree of mixed joints with fixed links and branches.
 
-    `special` is the share of coordinate axes and quarter turns; `disturbance` is noise on the axes.
+    `special` is the share of joint axes along coordinate axes and of rotations by quarter turns;
+    `disturbance` is the standard deviation of noise on the joint axes.
     """
     rng = np.random.default_rng(seed)
     lines = [f'<robot name="random{seed}">', '<link name="base"/>']
@@ -130,7 +131,7 @@ def value(robot, quantity, *arrays, frame=None):
 
 
 def with_scalars(robot, convert):
-    """Convert every constant of a robot, for example to fifty digits.
+    """Convert every constant of a robot by a function, for example to numbers of fifty digits.
 
     Rotations of frames become the identity, since their floats have only sixteen digits.
     """
@@ -162,12 +163,11 @@ def deviation(found, expected):
 
 
 LARGEST = {"n": 13, "n^2": 13, "n^2 (iterative)": 5, "n^3": 9, "n^4": 4}
-"""The most joints of robots for a formulation, by the growth of its operations."""
+"""Growth of a formulation's operations -> largest number of joints of its test robots."""
 
 
 def random_arm(seed, n, kinds="RP", special=None, disturbance=0.0):
-    """A serial arm with drives, whose joint types, geometry and gravity direction depend on `seed`;
-    `disturbance` is the standard deviation of noise on the angles."""
+    """A random serial arm with drives; `disturbance` is the deviation of noise on its angles."""
     rng = np.random.default_rng(seed)
     patterns = ["".join(rng.choice(list("RRP"), n)), "R" * n, "P" * min(n, 3) + "R" * n, "P" * n]
     letters = patterns[seed % 4][:n] if kinds == "RP" else kinds * n
@@ -194,7 +194,7 @@ def random_arm(seed, n, kinds="RP", special=None, disturbance=0.0):
 
 
 def random_body(rng):
-    """Mass, centre of mass, and inertia about it, of six random point masses."""
+    """Mass, centre of mass, and inertia about the centre of mass, of six random point masses."""
     points, masses = rng.normal(scale=0.1, size=(6, 3)), rng.uniform(0.1, 1, 6)
     com = masses @ points / masses.sum()
     r = points - com
@@ -203,7 +203,7 @@ def random_body(rng):
 
 
 def suited(formulation, folder, seed, largest=13):
-    """A random robot for which a formulation holds: a tree if it allows trees, or a serial arm."""
+    """A random robot for which a formulation holds: a serial arm or, where allowed, a tree."""
     n = 1 + seed % min(largest, LARGEST[formulation.growth])
     if formulation.topology == "tree" and seed % 2:
         return random_robot(folder, seed, n + 1, drives=True)[0]
@@ -214,10 +214,10 @@ FACTORS = (1.0, -1.0, 2.0, -0.5, 0.7, -1.3)
 
 
 def coupled_urdf(seed, joints, order=None, **options):
-    """A random URDF in which some joints mimic others; return (leader, factor, offset) by joint.
+    """Return a random URDF, and joint -> (leader, factor, offset) of the joints that mimic others.
 
-    With `order`, a leader comes before its followers and mimics no other joint. By default, the
-    order is random, and leaders may mimic other joints.
+    `order` lists joint names: a leader comes before its followers and mimics no other joint. By
+    default, the names are in random order, and a leader may itself mimic another joint.
     """
     text, rng = random_urdf(seed, joints, **options), np.random.default_rng(seed + 1)
     chains = order is None

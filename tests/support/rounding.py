@@ -94,7 +94,7 @@ class Bounded:
 
 
 def error_bounds(program, state):
-    """A bound on the error of each output, with or without fused operations, in `ROUNDING`."""
+    """Bounds on the errors of the outputs in units of `ROUNDING`, even with fused operations."""
 
     def meaning(op, *operands):
         if op == "input":

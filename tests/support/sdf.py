@@ -109,7 +109,7 @@ def _joint(joint, at, style):
 def assert_same(robot, other, tolerance=1e-10):
     """Assert that two robots have the same joints, drives, frames and inverse dynamics.
 
-    Offsets of friction are not compared, since other formats do not have them.
+    Friction offsets are not compared, since SDF cannot describe them.
     """
     assert robot.joint_names == other.joint_names
     assert [j.kind for j in robot.joints] == [j.kind for j in other.joints]

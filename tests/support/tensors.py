@@ -1,4 +1,4 @@
-"""Tensor operations that identities of the book need and armlet itself does not."""
+"""Tensor operations for the identities of Balafoutis and Patel (1991) in `test_algebra`."""
 
 from armlet.algebra import CYCLES, IDENTITY, cross, double_dot, outer, skew, trace_of, vector
 from armlet.scalar import sqrt

@@ -1,7 +1,7 @@
 """Limit BLAS to one thread, for identification with many small matrices.
 
-Threads of OpenBLAS busy-wait for each other. With two threads on busy cores, `excite` took up to a
-hundred times as long as with one thread (`benchmarks/excitation.py --threads`).
+Threads of OpenBLAS busy-wait for each other. With two threads on busy cores, `armlet.excite` took
+up to a hundred times as long as with one thread (`benchmarks/excitation.py --threads`).
 """
 
 from contextlib import ContextDecorator
@@ -12,7 +12,8 @@ from typing import Any
 class SingleBlasThread(ContextDecorator):
     """A reentrant, thread-safe context in which BLAS uses one thread.
 
-    The number of threads belongs to the whole process; the last context to end restores it.
+    The whole process has one number of threads: the first of several overlapping contexts sets it
+    to one, and the last to end restores it.
     """
 
     def __init__(self) -> None:

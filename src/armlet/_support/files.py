@@ -47,7 +47,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Raise if files cannot be written into the folder `path`, which need not exist yet."""
+    """Raise if files cannot be written into the folder `path`; the folder need not exist yet."""
     there = next(x for x in (path.absolute(), *path.absolute().parents) if os.path.lexists(x))
     if not there.is_dir():
         raise unwritable(path, f"{shown_path(there)} is no folder")
@@ -88,9 +88,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def _is_replaceable(path: Path, target: Path) -> bool:
-    """Return whether `target` is a regular or new file in a writable folder.
+    """Return whether `target`, where `path` leads, is a regular or new file in a writable folder.
 
-    Paths in /dev (except /dev/shm) and /proc are written in place even if they lead to a file.
+    Return False for a `path` in /dev (except /dev/shm) or /proc, even if it leads to a file.
     """
     own = path.absolute()
     special = own.is_relative_to("/dev") and not own.is_relative_to("/dev/shm")

@@ -13,11 +13,11 @@ PAUSES: list[None] = []
 
 
 def without_collections(function: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a function: the garbage collector is off while the function runs.
+    """Decorate a function so that the garbage collector is off while the function runs.
 
-    The collector would visit each new object several times. Use the decorator for functions that
-    build one program and leave no reference cycles. A collector that was on before the call is on
-    afterwards, even if another thread turned it off meanwhile.
+    This saves time, since the collector would visit each new object several times. Use the
+    decorator for functions that build one program and leave no reference cycles. If the collector
+    is on before a call, it is on afterwards, even if another thread turns it off in between.
     """
 
     @wraps(function)
@@ -37,7 +37,7 @@ def without_collections(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _end_pauses() -> None:
-    """Enable the collector in a forked process, which lacks the threads that would end pauses."""
+    """Enable the collector in a forked process: the threads that end its pauses are not forked."""
     if PAUSES:
         gc.enable()
         PAUSES.clear()

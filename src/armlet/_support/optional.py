@@ -15,7 +15,7 @@ EXTRAS = {
     "rosbags": "armlet[ros]",
     "trimesh": "armlet[view]",
 }
-"""Package -> what pip must install; a package that is not listed is installed by its own name."""
+"""Package -> what pip must install; for packages that are not listed, the package itself."""
 
 
 def require(module: str) -> Any:

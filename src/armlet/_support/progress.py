@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 PATIENCE = 1.0
-"""Time (s) after which the progress is shown."""
+"""Time (s) after which `advancing` shows the progress."""
 
 
 def status(what: str, quick: bool = False) -> AbstractContextManager[Any]:

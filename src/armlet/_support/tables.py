@@ -28,7 +28,7 @@ from armlet.errors import ArmletError, DataError, listing, quote
 UNNAMED = ""
 """Name for an array that has no name in its file."""
 METADATA = "metadata"
-"""Name of the array with the metadata, as JSON, in a NumPy archive."""
+"""In a NumPy archive, the name of the array that holds the metadata as JSON."""
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -61,7 +61,7 @@ class Table:
 
 
 def read(path: Path, endings: Sequence[str] | None = None) -> Table:
-    """Read the table in a file; the file name must end in one of `endings` (default: `READERS`)."""
+    """Read a table from a file, whose name must end in one of `endings` (default: `READERS`)."""
     expected = READERS if endings is None else endings
     reader = READERS.get(path.suffix.lower())
     if reader is None or path.suffix.lower() not in expected:
@@ -164,10 +164,11 @@ def _is_number(text: str) -> bool:
 def _table_of_cells(
     path: Path, names: list[str], rows: dict[int, list[str]], is_ended: bool
 ) -> Table:
-    """Return the table in `rows`, a mapping from line numbers to cells, which may be empty or text.
+    """Return the table in `rows` (line number -> cells), in which cells may be empty or text.
 
-    Columns of text are left out, with a note; an error is raised for text among numbers. A last
-    line that is cut off is left out, with a warning.
+    An empty cell among numbers becomes NaN. Columns of text other than dates are left out, with a
+    note, but text in a column of mostly numbers is an error. If the last line is cut off, it is
+    left out, with a warning.
     """
     width = len(names) or len(next(iter(rows.values())))
     last = max(rows)
@@ -264,10 +265,7 @@ def write_npz(
 
 
 def read_parquet(path: Path) -> Table:
-    """Read the columns of a Parquet file; a column of lists of equal length becomes one array.
-
-    Checksums are verified where the file has them.
-    """
+    """Read the columns of a Parquet file; a column of lists of equal length becomes one array."""
     parquet = require("pyarrow.parquet")
     with path.open("rb") as file:
         columns = parquet.ParquetFile(file, page_checksum_verification=True).read()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from armlet.errors import ArmletError, DataError, listing, quote
 
 MAX_SIZE = 1e50
-"""Larger constants are refused: they are not physical, and their products overflow."""
+"""Limit for the size of constants; larger ones are not physical, and their products overflow."""
 NUMERIC = "biufO"
 """NumPy dtype kinds that are converted to floats: booleans, real numbers, and objects."""
 BOUNDS: dict[str, tuple[Callable[[Any, float], Any], str]] = {
@@ -27,12 +27,12 @@ BOUNDS: dict[str, tuple[Callable[[Any, float], Any], str]] = {
     "high": (operator.le, "{:g} or less"),
     "below": (operator.lt, "less than {:g}"),
 }
-"""Bound -> its comparison, and its words in messages."""
+"""Name of a bound -> comparison of a value with the bound, and words for error messages."""
 Checked = TypeVar("Checked")
 
 
 def number(value: Any, name: str, expected: str = "a number", **bounds: float) -> float:
-    """Return the value as a finite float within `bounds`; `expected` is for messages."""
+    """Return the value as a finite float in `bounds`; error messages say what was `expected`."""
     result = _numbers(value)
     x = np.nan if result is None or result.shape else float(result)
     if not math.isfinite(x) or not _within(x, bounds):
@@ -55,10 +55,10 @@ def array(
     finite: bool = True,
     **bounds: float,
 ) -> NDArray[np.float64]:
-    """Return the value as an array of real numbers with one of `shapes` (default: any shape).
+    """Return the value as an array of real numbers that has one of `shapes`.
 
-    A shape has integers, and letters for axes of any length: `("N", 3)`. In messages, `expected`
-    replaces the shapes.
+    Without `shapes`, every shape is allowed. A string in a shape, as in `("N", 3)`, stands for any
+    length of that axis. The message about a wrong shape says `expected` or, without it, `shapes`.
     """
     result = _numbers(value)
     if result is None or (shapes and not any(_fits(result.shape, shape) for shape in shapes)):
@@ -75,7 +75,7 @@ def array(
 def scalars(values: Any, name: str, expected: str, *shapes: tuple[int, ...]) -> NDArray[Any]:
     """Return constants of a robot (numbers, symbols, traced values) as an object array.
 
-    The array must have one of `shapes`, and numbers must be finite and below `MAX_SIZE`.
+    The array must have one of `shapes`. Its numbers must be finite and below `MAX_SIZE` in size.
     """
     try:
         result = np.array(values, dtype=object)

@@ -23,7 +23,7 @@ TABLES = (".npz", ".csv", ".parquet")
 
 
 def _check_figure(path: Path | None) -> Path | None:
-    """Check that a figure can be saved as `path`, before the command computes anything."""
+    """Check, before the command computes anything, that a figure can be saved as `path`."""
     if path is not None:
         plotting.check(path)
     return path
@@ -65,7 +65,7 @@ def write(result: plotting.Plottable, out: Path | None, plot: Path | None) -> li
 
 
 def numbers(name: str, text: str, *counts: int) -> list[float]:
-    """Parse the comma-separated numbers of an option; `counts` says how many are allowed."""
+    """Parse the comma-separated numbers of an option; `counts` are the allowed lengths."""
     try:
         values = [float(x) for x in text.split(",")]
     except ValueError:
@@ -86,7 +86,7 @@ def name_option(what: str, names: Iterable[str]) -> Any:
 
 
 def completion(*names: str) -> Callable[[str], list[str]]:
-    """Return a completion function, which lists the `names` that start with a text."""
+    """Return a function that lists the `names` that start with the text typed so far."""
 
     def complete(incomplete: str) -> list[str]:
         return _matching(names, incomplete)

@@ -36,8 +36,8 @@ class Terminal(Console):
     """A console that prints strings literally and escapes their control characters.
 
     Styles are set by `style=` and by `styled_text`, never inside a string. Lines on stdout are
-    wrapped at the width of the terminal, or at `COLUMNS` if this environment variable is set.
-    Lines in a pipe or a file are wrapped only if it is set. No line is cut off.
+    wrapped at `COLUMNS` characters if this environment variable is set. Otherwise they are wrapped
+    at the width of the terminal, but not in a pipe or a file. No line is cut off.
     """
 
     def __init__(self, stderr: bool = False) -> None:
@@ -98,7 +98,7 @@ def progress(items: Iterable[Item], what: str) -> Iterable[Item]:
 
 
 class Table(rich.table.Table):
-    """A table with columns of words, numbers and wrapped text; it becomes a list if too wide."""
+    """A table of words, numbers and wrapped text, printed as a list where the table is too wide."""
 
     def __init__(
         self,

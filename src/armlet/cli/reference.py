@@ -1,4 +1,4 @@
-"""Reference values from the definitions of quantities, and errors of results against them."""
+"""Reference values from the definitions of quantities, and errors relative to these values."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,9 +20,9 @@ def reference(
 ) -> Reference:
     """Return a function that computes `quantities` at one state from their definitions.
 
-    A quantity of a frame is computed for each of `frames`. A quantity without a definition is
-    computed by the first formulation that holds for the robot, called with floats. Its results are
-    free of errors of tracing, lumping and simplification.
+    The results check generated code: they are free of errors of tracing, lumping and
+    simplification. A quantity without a definition is computed with floats, by the first
+    formulation that holds for the robot. A quantity of a frame is computed for each of `frames`.
     """
     functions = {x: getattr(definition, x, None) or _first(robot, x) for x in quantities}
 
@@ -46,7 +46,7 @@ def reference(
 def random_states(robot: RobotModel, quantity: str, count: int) -> list[Any]:
     """Return one array per argument of a quantity, with a row for each of `count` random states.
 
-    The seed is fixed. Torques are those that cause random accelerations.
+    The seed is fixed. The torques tau are the inverse dynamics of random accelerations.
     """
     rng = np.random.default_rng(0)
     names = QUANTITIES[quantity].arguments
@@ -66,7 +66,7 @@ def by_definition(robot: RobotModel, quantity: str, states: Sequence[Any]) -> li
 
 
 def deviation(exact: Sequence[Any] | None, results: Any) -> float | None:
-    """Return max(error / largest exact entry) over states and outputs; None if `exact` is None."""
+    """Return the largest error of any output, relative to the output's largest exact entry."""
     if exact is None:
         return None
     worst = 0.0
@@ -83,7 +83,7 @@ def _outputs(result: Any) -> tuple[Any, ...]:
 
 
 def _first(robot: RobotModel, quantity: str) -> Any:
-    """Return the function of the first formulation that holds for the robot."""
+    """Return the Python function of the first formulation of a quantity that suits the robot."""
     for entry in FORMULATIONS[quantity].values():
         try:
             entry.check(robot)

@@ -142,8 +142,8 @@ def takes_robot(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds the robot and the options of `armlet.load` to a command.
 
-    They become a `Choice`, the first argument of the command. The user must name a robot if there
-    is no `default`. If `general` is true, the user may name a general arm instead.
+    The command receives them as a `Choice`, its first argument. The user must name a robot if there
+    is no `default`. If `general` is true, the user may give a general arm instead.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

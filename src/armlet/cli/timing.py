@@ -30,7 +30,7 @@ FUNCTIONS = {
     "linearization": "computeRNEADerivatives",
     "regressor": "computeJointTorqueRegressor",
 }
-"""Quantity to time -> Pinocchio's function."""
+"""Quantity that is timed -> Pinocchio's function."""
 PARALLEL = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParallel"}
 """Quantity -> Pinocchio's function for batches, if there is one."""
 Call = tuple[Callable[..., Any], *tuple[Any, ...]]
@@ -119,10 +119,7 @@ def medians(calls: Mapping[str, Call], rounds: int, states: int = 1) -> dict[str
 
 
 def numpy_function(program: Program, collect: Callable[..., Any]) -> Callable[..., Any]:
-    """Convert a program to a plain Python function of floats or NumPy arrays.
-
-    `collect` converts the list of an output's entries, for example to an array.
-    """
+    """Convert a program to a Python function that calls `collect` on the entries of each output."""
     namespace: dict[str, Any] = {}
     exec(program.source("python"), namespace)
     namespace["array"] = collect

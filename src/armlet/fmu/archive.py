@@ -57,8 +57,8 @@ def to_fmu(
     """Write a functional mock-up unit, for Simulink, Modelica and other programs.
 
     The unit is for co-simulation and written in C. Without `of`, the unit simulates the arm: inputs
-    are joint torques, outputs are joint positions, joint velocities and the pose of the tool frame,
-    if any. With `of`, the outputs are functions of the inputs, computed whenever outputs are read.
+    are joint torques; outputs are joint positions, joint velocities and, if there is a tool frame,
+    its pose. With `of`, the unit computes `of` from its inputs whenever its outputs are read.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def to_fmu(
     Returns
     -------
     str
-        The platform of the compiled library in the file, such as "x86_64-linux". Empty if there is
-        no C compiler: then the file has only sources, which the importing program compiles.
+        The platform of the compiled library in the file, such as "x86_64-linux". It is empty if
+        there is no C compiler; the importing program must then compile the sources in the file.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def to_fmu(
 
 
 def write_unit(path: Path, block: Block, fmi: int = 3, fused: bool | None = None) -> str:
-    """Write a block as a unit; return the platform of its library, or "" if it has no library."""
+    """Write a block as a unit; return the compiled library's platform, or "" without a library."""
     validation.one_of(fmi, "fmi", (2, 3))
     texts = unit_files(block, fmi, fused)
     target, library = _library(block, texts, fmi)
@@ -114,17 +114,14 @@ def write_unit(path: Path, block: Block, fmi: int = 3, fused: bool | None = None
 
 
 def check_replaceable(path: Path) -> None:
-    """Raise an error if a file cannot be written, or if armlet did not write an existing file."""
+    """Raise an error if `path` cannot be written, or is a file that armlet did not write."""
     check_writable(path)
     if path.is_file() and MARK.encode() not in path.read_bytes()[-100:]:
         raise unwritable(path, "it was not written by armlet: choose another name, or move it")
 
 
 def unit_files(block: Block, fmi: int = 3, fused: bool | None = None) -> dict[str, str]:
-    """Return the files of a unit as name -> text; equal blocks yield equal files.
-
-    The token that identifies the unit is a hash of all other text.
-    """
+    """Return the files of a unit as name -> text; the FMI token is a hash of all other text."""
     digest = hashlib.sha256(repr(_texts(block, fmi, fused, "")).encode()).hexdigest()
     return _texts(block, fmi, fused, f"{{{UUID(digest[:32])}}}")
 
@@ -206,7 +203,7 @@ def compiler() -> list[str]:
 
 
 def _library(block: Block, content: Mapping[str, str], fmi: int) -> tuple[str, dict[str, bytes]]:
-    """Compile the sources; return platform and {file name: library}, or "", {} without compiler."""
+    """Compile the sources; return platform and {file name: library}, or "" and {} if impossible."""
     command, here = compiler(), this_platform()
     ending = ENDINGS.get(here.rpartition("-")[2])
     if not command or ending is None:
@@ -240,7 +237,7 @@ def _run(command: Sequence[str], folder: str) -> None:
 
 
 def _archive(content: Mapping[str, bytes]) -> bytes:
-    """Return a ZIP archive of the files; equal files yield an equal archive at any time."""
+    """Return a ZIP archive of the files with fixed dates: equal files yield equal archives."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.comment = mark().encode()

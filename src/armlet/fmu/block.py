@@ -32,7 +32,7 @@ IN_WORDS = {
     "rk4": "Runge and Kutta's method of fourth order",
     "rosenbrock2": "the method ROS2, implicit in friction and stops",
 }
-"""Integrator of a simulated arm -> description. Each has a C file of its name in `sources`."""
+"""Integrator of a simulated arm -> description. `sources` has a C file for each integrator."""
 TIME = "time"
 """Name of the time variable in FMI; an argument named t becomes this variable."""
 UNITS = {
@@ -79,7 +79,7 @@ OTHERS = {
     "energy_kinetic": ("J",),
     "energy_potential": ("J",),
 }
-"""Units of the entries of further variables. Variables that are not listed have no units."""
+"""Further variable -> units of its entries. Variables that are not listed have no units."""
 Entry = tuple[str, int]
 """The name of a variable, and the index of one of its entries."""
 
@@ -89,10 +89,10 @@ Entry = tuple[str, int]
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable: a number or an array of numbers, with the properties of every entry.
+    """An FMI variable, a number or an array, with the properties of every entry.
 
-    Variables that can be set have start values. Each entry of an output depends on entries of other
-    variables: those in `depends_at_start` before the first step, and those in `depends` later.
+    Variables that can be set have start values. An entry of an output depends on entries of other
+    variables: on those in `depends_at_start` before the first step, on those in `depends` later.
     """
 
     name: str
@@ -301,7 +301,7 @@ def _of_time(name: str) -> str:
 
 
 def _add(variables: dict[str, Variable], new: Variable, shared: bool = False) -> None:
-    """Check and add a variable: its name must be new, or that of an equal variable if `shared`."""
+    """Add a variable; its name must be new or, if `shared`, may be that of an equal variable."""
     if not new.size:
         raise CompileError(f"{new.name} has no entries: expected one at least")
     if not (new.name.isascii() and new.name.isidentifier()):
@@ -321,10 +321,7 @@ def plant_block(
     qd0: ArrayLike | None = None,
     step: float = 1e-3,
 ) -> Block:
-    """Return a block that simulates the arm under joint torques.
-
-    The integrator is `rosenbrock2` if friction or stops act, and `rk4` otherwise.
-    """
+    """Return a block that simulates the arm under joint torques, as described in `to_fmu`."""
     plant = single_plant(robot)
     robot = plant.robot
     robot._require_values("a functional mock-up unit")
@@ -391,7 +388,7 @@ def _state(
     read: Callable[[int], Sequence[Entry]],
     about: str = "",
 ) -> Variable:
-    """Return an output that depends on parameters at the start, and never directly on inputs."""
+    """Return an output that depends on parameters at the start, and directly on nothing later."""
     size = prod(shape)
     at_start = tuple(frozenset(read(k)) for k in range(size))
     nothing = (frozenset[Entry](),) * size

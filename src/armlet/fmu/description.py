@@ -102,7 +102,7 @@ def _fmi3(block: Block, variables: ET.Element, structure: ET.Element) -> None:
 
 
 def _with_entries(x: Variable) -> str:
-    """Return a variable's description and the labels of its entries, with units if they differ."""
+    """Return a variable's description with the entries' labels, and their units if these differ."""
     words = list(x.labels or (x.units if len(set(x.units)) > 1 else ()))
     if x.labels and len(set(x.units)) > 1:
         words = [f"{label} ({unit})" for label, unit in zip(x.labels, x.units, strict=True)]
@@ -155,7 +155,7 @@ def _suffixes(x: Variable) -> list[str]:
 def _unknowns(
     block: Block, names: tuple[str, str]
 ) -> Iterator[tuple[str, Variable, list[list[Entry]]]]:
-    """Yield (XML tag, output, dependencies): each output during steps, then each at the start."""
+    """Yield (XML tag, output, dependencies) of all outputs: first during steps, then at start."""
     inputs = {x.name for x in block.variables if x.kind in ("independent", "input")}
     outputs = [x for x in block.variables if x.kind == "output"]
     for x in outputs:

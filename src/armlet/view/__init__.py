@@ -66,19 +66,19 @@ def view(
     trajectory : Trajectory, optional
         The trajectory to play. The torques shown are the inverse dynamics along the trajectory.
     ghost : Robot, optional
-        Another robot with the same joints, such as the robot before an identification. The ghost
-        is drawn translucent in the same posture; marks on the torque bars show its torques.
+        A second robot with the same joint types, such as the robot before an identification. Marks
+        on the torque bars show the ghost's torques. The ghost is drawn, translucent and in the same
+        posture, if its bodies have other poses than those of the robot at q = 0.
     q : array_like of shape (n,), optional
-        The initial posture. By default, each joint is at zero, or at the middle of its limits if
-        they exclude zero.
+        The posture shown first if there is no trajectory. By default, each joint is at zero or, if
+        its limits exclude zero, at their middle.
     folders : sequence of str or Path
-        Folders of meshes, in addition to the folder of the robot's file and its ROS package.
+        Folders to search for meshes, besides the folder and the ROS package of the robot's file.
     html : str or Path, optional
-        Write a page to this file, and start no viewer. The page needs no server and no network.
+        Write a page to this file and start no viewer. The page needs no server and no network.
     host, port : str, int
         The address on which the server listens; by default only this machine can reach it. If the
-        port is taken, the next free port is used. The server answers the viewer's own page only,
-        not other pages in the same browser.
+        port is taken, the next free port is used. Other pages in the same browser are refused.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from armlet.robot import RobotModel
 from armlet.view.scene import ALARM, joint_range
 
 FORMULATIONS = {"inverse_dynamics": "newton_euler", "energy": "velocities"}
-"""Fixed formulations; to search for the cheapest would take longer than all calls."""
+"""Quantity -> formulation; a search for the cheapest programs would delay the viewer's start."""
 POSTURES = 256
 """Number of random postures from which the largest static torques are taken."""
 Array = NDArray[np.float64]
@@ -52,7 +52,7 @@ class LiveDynamics:
         )
 
     def carry(self, mass: float, offset: ArrayLike) -> None:
-        """Set the payload for later calls; `offset` is its centre of mass in the tool's frame."""
+        """Set the payload of later calls: its mass, and its centre of mass in the tool's frame."""
         self.phi = self.robot.with_payload(mass, offset).phi if mass else self.robot.phi
 
     def __call__(
@@ -93,7 +93,7 @@ class Bar(NamedTuple):
 def bars(
     robot: RobotModel, tau: NDArray[Any], scale: NDArray[Any], other: NDArray[Any] | None = None
 ) -> list[Bar]:
-    """Return a bar per joint for torques `tau`, full at `scale`, with marks at torques `other`."""
+    """Return a bar per joint: the torque `tau` relative to `scale`, and a mark at `other`."""
     drawn = []
     for i, joint in enumerate(robot.coordinates):
         share = float(np.clip(tau[i] / scale[i], -1, 1))

@@ -57,7 +57,7 @@ class Scene(NamedTuple):
     inertia: tuple[Shape, ...]
     """Ellipsoids of uniform density with the mass and inertia of the bodies."""
     frames: Mapping[str, tuple[int, Pose]]
-    """Name of a joint or the tool -> (body, pose on the body) of its frame."""
+    """Name of a joint or of the tool -> (body, pose in the body's frame) of the frame there."""
     reach: float
     """Length of the longest path from the base to a joint or frame, in m."""
     up: Array
@@ -98,7 +98,7 @@ def _pose(X: Displacement) -> Pose:
 
 
 def reach(robot: RobotModel) -> float:
-    """Return the longest path (m) from the base to a joint or frame, prismatic joints extended."""
+    """Return the length (m) of the longest path from the base, with prismatic joints extended."""
     along = [0.0] * robot.nb + [float(np.linalg.norm(robot.frames[robot.base_link].pose.r))]
     for i, p in robot.base_to_tips():
         row = robot.dh[i]
@@ -161,7 +161,7 @@ def _origin(robot: RobotModel, j: int) -> Array:
 
 
 def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
-    """Draw body `i` as capsules along its `links` and `rails`, its joint as a cylinder or a box."""
+    """Draw body `i` as capsules along `links` and `rails`, and its joint as a cylinder or a box."""
     solids = [(line, radius) for line in links(robot, i)]
     solids += [(line, 0.5 * radius) for line in rails(robot, i)]
     shapes = [
@@ -184,10 +184,11 @@ def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
 
 
 def principal(robot: RobotModel, i: int) -> tuple[Array, Array, Array]:
-    """Return the centre of mass, and the inertia ellipsoid's squared half axes and directions.
+    """Return a body's centre of mass, and squared half axes and axes of its inertia ellipsoid.
 
-    An ellipsoid of uniform density with half axes a, b and c has the moments m (b² + c²) / 5, …
-    about its centre. If a squared half axis is negative, no body has this inertia.
+    The ellipsoid has uniform density, and the mass m and inertia of body `i`. Its half axes a, b, c
+    follow from the principal moments m (b² + c²) / 5, m (c² + a²) / 5 and m (a² + b²) / 5. If a
+    squared half axis is negative, no body can have this inertia.
     """
     m = float(robot.m[i])
     com = np.asarray(robot.c[i], float) / m
@@ -225,7 +226,7 @@ def camera(scene: Scene) -> tuple[Array, Array]:
 
 
 def place(mesh: Any, at: Pose, scale: ArrayLike = 1.0) -> Any:
-    """Return a copy of a mesh, scaled along its axes and moved to `at`; faces point outwards."""
+    """Return a copy of a mesh, scaled along its own axes and then moved to the pose `at`."""
     transform = np.eye(4)
     transform[:3, :3] = np.asarray(at.R, float) * np.broadcast_to(np.asarray(scale, float), 3)
     transform[:3, 3] = at.r
@@ -233,10 +234,7 @@ def place(mesh: Any, at: Pose, scale: ArrayLike = 1.0) -> Any:
 
 
 def solid(kind: str, size: ArrayLike) -> Any:
-    """Return the mesh of a primitive, centred at the origin and with its axis along z.
-
-    `kind` and `size` are the fields of `armlet.description.Solid`.
-    """
+    """Return the mesh of a `description.Solid`, centred at the origin and with its axis along z."""
     create = require("trimesh").creation
     size = np.atleast_1d(np.asarray(size, float))
     if kind == "box":
@@ -249,7 +247,7 @@ def solid(kind: str, size: ArrayLike) -> Any:
 
 
 def _shade(mesh: Any) -> Any:
-    """Split the vertices of a mesh at sharp edges, so that the edges are not shaded as round."""
+    """Split the vertices of a mesh at sharp edges, so that the edges do not look round."""
     return require("trimesh").graph.smooth_shade(mesh, angle=SHARP)
 
 
@@ -323,7 +321,7 @@ def mesh_path(mesh: Mesh, folder: str, roots: Sequence[Path]) -> Path:
 
 
 def _candidates(file: str, folder: str, roots: Sequence[Path]) -> Iterator[Path]:
-    """Yield possible paths of a mesh: in `folder` and below `roots`, or in a ROS package."""
+    """Yield the paths where a mesh may be: in `folder` and below `roots`, or in a ROS package."""
     scheme, is_url, rest = file.partition("://")
     name = unquote(rest) if is_url and scheme in SCHEMES else file
     if scheme in ("package", "model") and is_url:

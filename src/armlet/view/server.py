@@ -1,8 +1,8 @@
 """A viser server that answers only its own page, and obeys only camera and control messages.
 
 A browser lets any page open a websocket to any address, so a server must check which page connects.
-Viser does not check the page, and obeys any message, even a request for a public tunnel. Here each
-connection and each message is checked before viser receives it.
+Viser does not check this, and obeys any message, even a request for a public tunnel. This module
+checks each connection and each message before viser receives it.
 """
 
 from __future__ import annotations

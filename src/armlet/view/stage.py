@@ -151,7 +151,7 @@ class Stage:
                 drawing.move(q)
 
     def show(self, layers: Mapping[str, bool], with_ghost: bool = True) -> None:
-        """Show or hide layers, and the ghost; shapes are translucent while a layer is shown."""
+        """Show or hide layers and the ghost; while a layer is shown, the robot is translucent."""
         for layer, visible in layers.items():
             self.robot.show(layer, visible)
         for handle in self.robot.layers["shapes"]:
@@ -169,7 +169,7 @@ class Stage:
 
 
 def same_shape(robot: Robot, other: Robot) -> bool:
-    """Whether two robots at q = 0 have equal body poses; a ghost would then only flicker."""
+    """Whether two robots have equal body poses at q = 0; a drawn ghost would then only flicker."""
     q = np.zeros(robot.nq)
     pairs = zip(body_poses(robot, q), body_poses(other, q), strict=True)
     return all(np.allclose(a.R, b.R) and np.allclose(a.r, b.r) for a, b in pairs)
@@ -185,7 +185,7 @@ def page(
     q: Array,
     folders: Sequence[str | Path] = (),
 ) -> str:
-    """Return the HTML of a page that plays a run or, without a run, shows posture `q`."""
+    """Return the HTML of a page that plays a trajectory or, if there is none, shows posture `q`."""
     server = viser_server()
     try:
         stage = Stage(server, robot, ghost, q, folders)

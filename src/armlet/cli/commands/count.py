@@ -31,7 +31,7 @@ PASSES = {
     "squares": "sums and differences of squares",
     "sharing": "terms and factors that occur together",
 }
-"""What each simplification pass does."""
+"""Simplification pass -> what the pass does."""
 Counts = dict[str, dict[str, tuple[Count, Count]]]
 """Quantity -> formulation -> (operations with all parameters, with minimal parameters)."""
 MINIMIZED = ("operations", "multiplications", "additions")

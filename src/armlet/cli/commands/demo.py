@@ -62,7 +62,7 @@ DURATION, DT, WAVES, SEED = 10.0, 1e-3, 8, 8
 REACH = {"R": 1.2, "P": 0.3}
 """Maximum amplitude by joint type, in rad or m; joint limits may reduce the amplitude."""
 SHARE = 0.8
-"""Maximum fraction of the position and velocity limits that the motion uses."""
+"""Maximum fraction of the position range and of the velocity limit that the motion uses."""
 RATE = 30.0
 """Bandwidth of the joint controllers, in rad/s."""
 NOISE = 0.02

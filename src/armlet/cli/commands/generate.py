@@ -85,7 +85,7 @@ def generate(
 
     With --target c, the files are a header, a source file, a test program, a
     CMakeLists.txt and a README with the operation counts. The functions allocate
-    no memory and use no global variables. The test compares their results with
+    no memory and use no global variables. The test program compares results with
     values that are computed from the definitions of the quantities. A quantity of
     a frame, such as -f jacobian, becomes one function for each --frame.
 
@@ -185,7 +185,7 @@ class Request:
     frames: Sequence[str] = ()
 
     def trace(self, arm: Robot, arguments: Sequence[str], minimal: bool) -> Function:
-        """Trace the function; groups of constants in `arguments` become inputs if it reads them."""
+        """Trace the function; constants in `arguments` that the function reads become inputs."""
         read = {group for quantity in self.quantities for group in QUANTITIES[quantity].reads}
         groups = [group for group in arguments if group in read and arm.constants(group)]
         options: dict[str, Any] = {
@@ -212,7 +212,7 @@ class Request:
 
 
 def _requests(texts: Sequence[str], frames: Sequence[str]) -> list[Request]:
-    """Parse options -f: one quantity becomes a function per frame, several become one function."""
+    """Parse the options -f: a single quantity yields a function per frame, a list yields one."""
     requests: dict[str, Request] = {}
     for text in texts:
         name, is_named, listed = text.rpartition("=")
@@ -243,7 +243,7 @@ def _requests(texts: Sequence[str], frames: Sequence[str]) -> list[Request]:
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Write all files, unless this would replace a file that armlet did not write."""
+    """Write all files; raise an error if one would replace a file that armlet did not write."""
     paths = {folder / name: text for name, text in files.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
