@@ -262,11 +262,14 @@ def test_a_world_has_gravity_and_static_models(load):
     robot = load(f"<world name='w'><gravity>0 0 -1.6</gravity>{arm}</world>")
     assert robot.joint_names == ("hinge",)
     assert robot.gravity.tolist() == [0, 0, -1.6]
+    mimic = "<axis><xyz>0 0 1</xyz><mimic joint='never'><multiplier>1</multiplier></mimic></axis>"
     table = model(
         "<static>true</static>",
         link("top"),
         link("leg"),
+        link("foot"),
         joint("never", "top", "leg"),
+        joint("nor_this", "leg", "foot", mimic),
         name="table",
     )
     robot = load(f"<world name='w'>{arm}{table}</world>")

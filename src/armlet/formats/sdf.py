@@ -503,6 +503,8 @@ class _Reader:
             factor, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
         else:
             return
+        if scope.static:
+            return
         leader = scope.prefix + mimic.get("joint")
         self.ties.append(mimic_tie(name, leader, factor, offset, mimic.where))
 

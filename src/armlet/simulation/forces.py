@@ -402,12 +402,12 @@ def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
 
 
 def cached_rates(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
-    """Return `rates_at`, or its last result if no constant argument of `arm.torque` has changed."""
+    """Return `rates_at`, or its last result if constant arguments and inertias are the same."""
     gains = () if arm.torque is None else tuple(map(argument_input, arm.torque.inputs))
     key = tuple(
         np.asarray(u[x.name]).tobytes()
         for x in arm.inputs
-        if x.name in gains and x.rate in ("once", "run")
+        if x.name in (*gains, "inertia") and x.rate in ("once", "run")
     )
     cached: dict[Any, list[Rate]] = arm.robot._once(("rates", arm), dict)
     if key not in cached:
