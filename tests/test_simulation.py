@@ -269,7 +269,7 @@ def test_gains_that_are_too_high_for_the_steps_are_reported(arm):
 
 def test_the_limit_of_the_steps_follows_the_inertia_of_the_plant(arm):
     robot = rubbing(arm)
-    heavy, light = (armlet.Plant(robot, inertia=x * robot.phi.astype(float)) for x in (1e6, 1e-2))
+    heavy, light = (armlet.Plant(robot, inertia=x * robot.phi.astype(float)) for x in (1e6, 1))
     options = {"q0": np.zeros((2, 6)), "dt": 1e-3, "steps": 2, "method": "rk4"}
     armlet.rollout(heavy, **options)
     with pytest.warns(DataWarning, match="steps of 0.001 s by rk4 are too long"):
