@@ -81,9 +81,9 @@ def composites(
     """Return u, ĉ, Ĵ and u · t of the composite bodies, by recursion from the tips (Table VII).
 
     For joints r and s as in the module docstring, u is the axis of r in frame i, zero before r and
-    None from s on. Before s, Ĵ is zero, ĉ is zero for a prismatic joint, and V stands for u · V u.
-    Entry i of u · t is the moment about u for a unit acceleration of joint i. At a revolute joint,
-    u = (0, 0, ±1) (29):
+    None from s on. Before s, the returned Ĵ is zero, as is ĉ of prismatic joints, and V below is
+    the scalar u · V u. Entry i of u · t is the moment about u for a unit acceleration of joint i.
+    At a revolute joint, u = (0, 0, ±1) (29):
 
         revolute   u · tᵢ = (w · u) (Uzz + V)
         prismatic  u · tᵢ = κ¹ + (u × l)z
@@ -139,9 +139,9 @@ def over_mount(
 ) -> tuple[Vector, Matrix]:
     """Transform l and V of body i to the frame of its parent p, as for a body without mass.
 
-    If p is before s, `mount`, the constant part of the displacement, with its origin at b, adds
-    2 (b - (u · b) u) · l to u · V u, (36)-(40). If i is s, u · V u is first computed in the axes of
-    `mount`, where u is constant.
+    `mount` is the constant part of the displacement, with its origin at b. If p is before s, the
+    scalar u · V u grows by 2 (b - (u · b) u) · l, (36)-(40). If i is s, this scalar is first
+    computed from V in the axes of `mount`, where u is constant.
     """
     turn = joint._replace(h=0)
     if u_p is None:

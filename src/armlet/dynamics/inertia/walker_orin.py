@@ -46,15 +46,16 @@ def walker_orin(robot: RobotModel, q: Vector) -> Matrix:
 
     Composite body i is body i welded to all bodies it carries, with mass m̂ᵢ, centre of mass R̂ᵢ in
     frame i and inertia Êᵢ about this centre. A child i is added to its parent p, with d from the
-    parent's to the child's centre. The parallel-axis terms of both add up to a reduced-mass term:
+    centre of the parent to that of the child. Their parallel-axis terms add up to a term with the
+    reduced mass m̂ₚ m̂ᵢ / (m̂ₚ + m̂ᵢ):
 
         d  = ᵖXᵢ R̂ᵢ - R̂ₚ
         Êₚ += ᵖRᵢ Êᵢ ᵖRᵢᵀ - m̂ₚ m̂ᵢ / (m̂ₚ + m̂ᵢ) d̃ d̃
         R̂ₚ += m̂ᵢ / (m̂ₚ + m̂ᵢ) d
         m̂ₚ += m̂ᵢ
 
-    A unit acceleration of joint i alone needs the force f at the centre and the moment t about the
-    origin; column i of H is the projection of f and t on the joints from i to the base:
+    A unit acceleration of joint i alone, of unit twist (w, v), needs the force f and the moment t
+    about the origin. Column i of H is their projection on the joints from i to the base:
 
         f = w × m̂ᵢ R̂ᵢ + m̂ᵢ v
         t = Êᵢ w + R̂ᵢ × f
