@@ -55,7 +55,7 @@ def homogeneous(R: Matrix, r: Vector) -> Matrix:
 
 
 def changed_basis(T: Matrix, R: Matrix) -> Matrix:
-    """Tensor R T Rᵀ: T in other axes, in which the columns of R are the present axes of T."""
+    """Tensor R T Rᵀ: T transformed to other axes; the columns of R are the previous axes there."""
     return R @ T @ R.T
 
 

@@ -48,8 +48,10 @@ def solve(H: Array, y: Array) -> Array:
     Parameters
     ----------
     H : array of shape (..., n, n)
-        If H or y is traced, only the upper triangle of H is read.
+        Leading axes are for several systems. Traced arrays have none. If H or y is traced, only one
+        of two entries that symmetry makes equal is read.
     y : array of shape (..., n) or (..., n, k)
+        One or k right-hand sides per system. y needs as many leading axes as H.
 
     Examples
     --------

@@ -41,9 +41,9 @@ def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int 
 
     Results must agree with the definition of the quantity or, if there is none, obey a law. The
     robots are random and have the joint types and the topology that the formulation declares. Some
-    have rotor inertia, a massless body, minimal parameters or a wrench on the tool. Numbers are
+    have rotor inertia, a massless body, minimal parameters or a wrench on the tool. The scalars are
     floats, traced scalars and, if mpmath is installed, numbers with fifty digits. The error message
-    states the wrong entry and the usual cause.
+    states a wrong entry and the usual cause.
 
     Parameters
     ----------

@@ -23,9 +23,9 @@ def axially_symmetric(body: Body) -> Body:
 def khalil_gautier(joint: JointType, context: JointContext, body: Body) -> Body:
     """Return the part of a body that acts as if welded to the parent (Gautier and Khalil 1990).
 
-    For a revolute joint, this part is symmetric about the joint's axis. For a prismatic joint, this
-    part is the inertia, and also the first moment if the body rotates, but only about axes that are
-    parallel to the joint.
+    For a revolute joint, this part is symmetric about the joint's axis. For a prismatic joint, it
+    is the inertia; the first moment is included if revolute joints before this joint turn the body
+    and all their axes are parallel to it.
     """
     if joint.translates:
         _, c, J = body
@@ -58,9 +58,9 @@ def subtract(a: Body, b: Body) -> Body:
 
 
 def hand_over(robot: RobotModel, part: Over) -> RobotModel:
-    """Return the robot with `part` of each body lumped on the parent, at q = 0.
+    """Return the robot with a part of each body lumped on the parent, at q = 0.
 
-    `part` returns the lumped part in the body's frame. Parts lumped on the base are dropped.
+    `part` returns this part in the body's frame. Parts lumped on the base are dropped.
     """
     at_zero = robot._at_zero
     total = gather(robot, lambda i, body: at_zero[i].body(*part(i, body)), robot.bodies)
@@ -83,5 +83,5 @@ def lump(robot: RobotModel) -> RobotModel:
 
 
 def augment(robot: RobotModel) -> RobotModel:
-    """Lump the mass beyond each revolute joint on the parent, as a point at the joint's origin."""
+    """Lump the mass beyond each revolute joint on the parent, as point mass at the joint's origin."""
     return hand_over(robot, lambda i, body: mass_at_origin(robot.joints[i].type, body))

@@ -49,7 +49,7 @@ class JointContext(NamedTuple):
 
 
 def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointContext]:
-    """Return each joint's `JointContext`; if `friction`, drive offsets absorb constant forces."""
+    """Return each joint's `JointContext`; with `friction`, friction offsets absorb constant forces."""
     at_zero = robot._at_zero
     reach = size(x for row in robot.dh for x in (row.b, row.a, row.d))
     weight = size(robot.g)

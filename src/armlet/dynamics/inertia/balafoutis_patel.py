@@ -17,8 +17,8 @@ def balafoutis_patel_62(robot: RobotModel, q: Vector) -> Matrix:
 
     Augmented link i is body i with the masses beyond its revolute child joints lumped, off-line, at
     the origins of these joints. Generalised link i consists of the augmented links that joint i
-    carries. It has the first moment U, the inertia E and the mass m̂, which is zero if joint i is
-    revolute. It is added to generalised link p of the parent. With the origin of body i at r:
+    carries. It has the first moment U and the inertia E; its mass m̂ is only that on prismatic
+    joints. It is added to generalised link p of the parent. With the origin of body i at r:
 
         Uₚ += ᵖRᵢ Uᵢ,   Eₚ += ᵖRᵢ (Eᵢ - r̃ Ũᵢ - Ũᵢ r̃) ᵖRᵢᵀ
 

@@ -46,7 +46,7 @@ def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], 
 
 @from_composites("Lin and Fang 1999, Formulation 1, (7)-(11), on trees; Lilly and Orin 1991")
 def lin_fang_1(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
-    """Joint-space inertia matrix H(q) from composite bodies, with wrenches projected joint by joint.
+    """Joint-space inertia matrix H(q) from composite bodies, projected in each joint's frame.
 
     The wrench (f, t) of composite body i (see the module) is transformed from each body j to its
     parent p and projected there on the unit twist (w, v) of joint p:

@@ -31,10 +31,7 @@ def luh_walker_paul(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> li
         Fᵢ  = mᵢ (aᵢ + ω̇ᵢ × comᵢ + ωᵢ × (ωᵢ × comᵢ))
         Mᵢ  = Iᵢ ω̇ᵢ + ωᵢ × Iᵢ ωᵢ
 
-    `joint_torques` then sums forces f and moments t about the origin, from the tips to the base:
-
-        fᵢ  = Fᵢ + Σ f of the children
-        tᵢ  = Mᵢ + comᵢ × Fᵢ + Σ (t + r × f) of the children
+    `joint_torques` sums the wrenches (F, M + com × F) about the origins, from the tips to the base.
     """
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)
