@@ -177,6 +177,6 @@ def is_zero(x: Scalar) -> bool:
 
 
 class Symbol(str):
-    """Name of a robot's constant that has no value: programs can be printed, but not evaluated."""
+    """Name in place of a constant of a robot: its programs can be printed, but not evaluated."""
 
     __slots__ = ()

@@ -108,9 +108,6 @@ def _entry(formulation: Formulation | Callable[..., Any]) -> Formulation:
     )
 
 
-# ------------------------------------------------------------------ the cases
-
-
 class Case(NamedTuple):
     """A test case: a kind of robot, a way to evaluate formulations, and a hint for failures."""
 
@@ -222,9 +219,6 @@ def _cases(entry: Formulation) -> Iterator[Case]:
         )
 
 
-# ------------------------------------------------------------------ results and laws
-
-
 def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vector, Vector]:
     """Return both sides of C q̇ + gravity torque = bias and of S = -Sᵀ, with S = Ḣ - 2 C."""
     q, qd = state
@@ -274,9 +268,6 @@ def _hint(case: Case, robot: RobotModel, wrong: Vector) -> str:
             "the base, which comes last: armlet.robot.with_base."
         )
     return case.hint
-
-
-# ------------------------------------------------------------------ random robots
 
 
 def random_robot(
@@ -348,7 +339,6 @@ def random_robot(
 
 
 def _kind(letter: str) -> str:
-    """Return the name of the joint type that `letter` stands for."""
     return next(name for name, kind in JOINT_TYPES.items() if kind.letter == letter)
 
 

@@ -127,5 +127,5 @@ def moving_bodies(
 
 
 def block(upper: Matrix, lower: Matrix, last: Matrix) -> Matrix:
-    """The 6x6 matrix [upper 0; lower last]."""
+    """6x6 matrix [upper 0; lower last]."""
     return np.concatenate([np.hstack([upper, NONE]), np.hstack([lower, last])])

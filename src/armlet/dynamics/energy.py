@@ -43,8 +43,7 @@ def velocities(
     From the origin of parent p, the origin of body i is at r + h z: r is fixed in the parent, z is
     the joint's axis, and a prismatic joint changes h. With the joint's unit twist (w, v):
 
-        ωᵢ = ωₚ + w q̇ᵢ
-        vᵢ = vₚ + ωₚ × r + ωᵢ × h z + v q̇ᵢ
+        ωᵢ = ωₚ + w q̇ᵢ,   vᵢ = vₚ + ωₚ × r + ωᵢ × h z + v q̇ᵢ
     """
     w: list[Vector] = [ZERO] * (robot.nb + 1)
     v: list[Vector] = [ZERO] * (robot.nb + 1)
@@ -107,12 +106,8 @@ def energy_regressor(
 
     Any minimal set φ' = Λ φ determines T, and U up to a constant. Let Λ⁻ be a right inverse of Λ.
     Then φ and Λ⁻ φ' give the same torques in all states, and therefore the same H = ∂τ/∂q̈, the same
-    T = ½ q̇ᵀ H q̇ and the same gravity torques ∂U/∂q.
-
-    The constant is the potential energy of the mass lumped on the base. A mass on the axis of a
-    revolute joint keeps its height when it is lumped on the parent. A mass m̂ on a prismatic joint
-    is lumped as if q were zero; the column of m̂ adds the energy that depends on q. A set omits the
-    first moments of a revolute joint's body only if gravity is zero or along the joint's axis.
+    T = ½ q̇ᵀ H q̇ and the same gravity torques ∂U/∂q. The constant is the potential energy of mass
+    that is lumped on the base.
     """
     return energies_of(robot, q, qd, full_sets(robot, parameters, PARAMETERS, rotors), rotors)
 

@@ -40,9 +40,8 @@ class Formulation:
     traced: bool = False
     """Whether the function needs traced scalars, because it differentiates recorded operations."""
     starting_from: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """Intermediate result, such as "bias" -> function for published counts that leave out the
-    operations for this result. The function takes the result as an argument, or returns it together
-    with the quantity. Its robots have no rotor inertia."""
+    """Name of an intermediate result, such as "bias" -> function for published counts without its
+    operations: it takes this result as an argument, or also returns it. Rotors have no inertia."""
     contends: bool = False
     """Whether the search for the cheapest program tries the formulation: True if its count is the
     lowest on some arm (see `benchmarks/search.py`) and it holds for all values of the constants."""

@@ -78,7 +78,7 @@ def frame_motion(
 
     The recursion runs towards the base. Relative to body i, the frame is at s and moves with ω, v,
     ω̇ and a. Relative to the parent, body i moves with the joint's velocity (ω_J, v_J), the unit
-    twist times q̇, and acceleration (α_J, a_J), the unit twist times q̈. These are added, in the axes
+    twist times q̇, and acceleration (α_J, a_J), the unit twist times q̈. Both are added, in the axes
     of body i, so that a, ω̇, v and ω become those of the frame relative to the parent:
 
         a  += ω_J × (2 v + ω_J × s + v_J) + α_J × s + a_J
@@ -164,7 +164,7 @@ def jacobian_rates(
 
         s = r + s of the next,   ṙ = ω × r + v q̇,   r̈ = Ω r + 2 ω × v q̇ + v q̈
 
-    With the unit twist (w, v) of joint i, ẇ = ω × w, v̇ = ω × v, ẅ = Ω w and v̈ = Ω v, columns i are
+    With the unit twist (w, v) of joint i, ẇ = ω × w, v̇ = ω × v, ẅ = Ω w, v̈ = Ω v, its columns are
 
         Jq   = (w, w × s + v)
         Jq'  = (ẇ, ẇ × s + w × ṡ + v̇)

@@ -1,13 +1,12 @@
 """Displacements of bodies from their parents, with fewer operations on parallel joint axes.
 
-A run is a chain of bodies with parallel joint axes, in equal or in opposite directions; the latter
-differ by a half turn about x. The run starts on the parent of its first body. Relative to this
-parent, each body of the run rotates about the common direction, by the sum of the joint angles. Of
-a moment, only the component along the axes loads the joints of the run. The other components of
-moments and inertias are therefore transformed in one step to the parent on which the run starts.
-Likewise, the components of an angular velocity perpendicular to the axes are transformed in one
-step from that parent. This saves operations only if the run starts on the base or on a child of the
-base; other parallel axes are treated like axes that are not parallel.
+A run is a chain of bodies with parallel joint axes, in equal or opposite directions. The run starts
+on the parent of its first body. Relative to this parent, each body of the run rotates about the
+common direction, by the sum of the joint angles. Of a moment, only the component along the axes
+loads the joints of the run. The other components of moments and inertias are therefore transformed
+in one step to the parent on which the run starts. Likewise, the components of an angular velocity
+perpendicular to the axes are transformed in one step from that parent. This saves operations only
+if the run starts on the base or on a child of the base; elsewhere, each body is a run of its own.
 """
 
 from collections.abc import Iterable, Sequence
@@ -54,7 +53,7 @@ class CarriedBody:
         return CarriedBody(m, c, J, self.ahead + other.ahead)
 
     def wrench(self, w: Vector, v: Vector) -> CarriedWrench:
-        """The wrench that the body needs at rest for the acceleration (w, v) of its origin."""
+        """The wrench that the body, at rest, needs for the acceleration (w, v): angular, linear."""
         f, t = self.m * v + cross(w, self.c), self.J @ w + cross(self.c, v)
         return CarriedWrench(f, t, self.ahead @ w)
 
@@ -73,7 +72,6 @@ class ParallelAxes:
     """For each body, whether its joint axis is opposite to that of the first body of its run."""
 
     def __getitem__(self, i: int) -> Displacement:
-        """The displacement of body i from its parent."""
         return self.X[i]
 
     def wrench(self, i: int, carried: CarriedWrench) -> CarriedWrench:
@@ -100,10 +98,11 @@ class ParallelAxes:
         return Displacement(self.X[i][len(self.robot._mounts[i]) :])
 
     def vector(self, i: int, v: Sequence[Vector]) -> Vector:
-        """Combine the parent's vector along z with the run start's perpendicular to z, in axes i.
+        """The parent's vector in the axes of body i, transformed in one step where possible.
 
-        `v` has one vector per body, the base's last. If the vectors of a run differ only along the
-        joint axes, as angular velocities do, the result is the parent's vector.
+        `v` has one vector per body, the base's last. Only the component along the joint axis is
+        taken from the parent. The perpendicular components are taken from the body on which the run
+        of body i starts: these components of an angular velocity are equal along the run.
         """
         parent = self.robot._mounts[i].inverse().vector(v[self.robot.parent[i]])
         return self.turn[i].inverse().vector(across(self.at_zero(i, v))) + along(parent)

@@ -41,8 +41,7 @@ def angular_rates(
 
     With the parent p of body i and the angular half w of the unit twist of joint i:
 
-        ωᵢ  = ωₚ + w q̇ᵢ
-        ω̇ᵢ  = ω̇ₚ + ωₚ × w q̇ᵢ + w q̈ᵢ
+        ωᵢ = ωₚ + w q̇ᵢ,   ω̇ᵢ = ω̇ₚ + ωₚ × w q̇ᵢ + w q̈ᵢ
     """
     w: list[Vector] = [ZERO] * (robot.nb + 1)
     wd: list[Vector] = [ZERO] * (robot.nb + 1)
@@ -56,27 +55,24 @@ def angular_rates(
 
 
 def centripetal(w: Vector, r: Vector) -> Vector:
-    """Centripetal acceleration ω × (ω × r)."""
     return cross(w, cross(w, r))
 
 
 def joint_acceleration(robot: RobotModel, i: int, w: Vector, qd: Vector, qdd: Vector) -> Vector:
-    """Acceleration that motion along joint i adds to its body's origin, in the body's axes.
+    """The acceleration of body i's origin that is due to motion along joint i, in body axes.
 
-    With the linear half v of the joint's unit twist and the angular velocity ω of body i, it is the
-    sum of the Coriolis acceleration 2 ω × v q̇ᵢ and of v q̈ᵢ: zero at a revolute joint.
+    With the linear half v of the joint's unit twist and the angular velocity ω of body i, this is
+    the Coriolis acceleration 2 ω × v q̇ᵢ plus v q̈ᵢ. At a revolute joint, v is zero.
     """
     twice = joint_motion(robot, i, [2 * x for x in qd])
     return cross(w, twice.v) + joint_motion(robot, i, qdd).v
 
 
 class AngularMotion(NamedTuple):
-    """Angular velocity and acceleration of a body, in its own axes, and products of both."""
+    """Angular velocity ω (w) and acceleration ω̇ (wd) of a body, in its own axes, with products."""
 
     w: Vector
-    """ω, the angular velocity."""
     wd: Vector
-    """ω̇, the angular acceleration."""
     Omega: Matrix
     """Ω = ω̇~ + ω̃ ω̃: the acceleration of a body-fixed r is Ω r."""
     D: Vector
@@ -90,9 +86,8 @@ class AngularMotion(NamedTuple):
 def with_products(w: Vector, wd: Vector, around: Scalar | None = None) -> AngularMotion:
     """The angular motion of a body with angular velocity w and angular acceleration wd.
 
-    A rotation about z does not change ωx² + ωy², so this sum may be known from the parent: it is
-    passed as `around`. Ω and D then need ωx² and ωz², but not ωy²: five additions give all sums and
-    differences of squares.
+    A rotation about z does not change ωx² + ωy², so this sum may be known from the parent and then
+    be passed as `around`. In this case, ωx² and ωz² are enough for the squares in Ω and D:
 
         ωz² + ωx²,  ωz² - ωx²
         ωy² - ωz² = around - (ωz² + ωx²)
@@ -122,8 +117,7 @@ def angular_motions(
 
     With the angular half w of the joint's unit twist:
 
-        ωᵢ  = ωₚ + w q̇ᵢ
-        ω̇ᵢ  = ω̇ₚ + ωᵢ × z r + w q̈ᵢ
+        ωᵢ = ωₚ + w q̇ᵢ,   ω̇ᵢ = ω̇ₚ + ωᵢ × z r + w q̈ᵢ
 
     Here ωₚ and ω̇ₚ are the vectors that `ParallelAxes.vector` returns: their components
     perpendicular to z are those of the body on which the run of body i starts. The angular speed r
@@ -166,11 +160,10 @@ def joint_torques(
 ) -> list[Scalar]:
     """Joint torques τ from the force f and the moment t that each body needs, about its origin.
 
-    From the tips to the base, the wrench of body i is added to the wrench of its parent p. The sum
-    (f, t)ᵢ is what joint i transmits, and its power at unit twist (w, v) is the joint torque:
+    From the tips to the base, the wrench of body i is added to that of its parent p. Joint i thus
+    transmits the sum (f, t)ᵢ, and the torque is its projection on the joint's unit twist (w, v):
 
-        (f, t)ₚ += ᵖXᵢ (f, t)ᵢ
-        τᵢ       = w · tᵢ + v · fᵢ
+        (f, t)ₚ += ᵖXᵢ (f, t)ᵢ,   τᵢ = w · tᵢ + v · fᵢ
     """
     f, t = with_base(f), with_base(t)
     for i, p in robot.tips_to_base():

@@ -59,8 +59,8 @@ def regressor(
 
         f = m a + Ω c,   t = J ω̇ + ω × J ω + c × a
 
-    It is linear in the ten parameters. The wrench for a unit of one parameter is transformed
-    towards the base. For each joint on the way, of unit twist (w, v), it gives the entry
+    This wrench is linear in the ten parameters. For a unit of one parameter, it is transformed
+    towards the base. At each joint on the way, of unit twist (w, v), it gives the entry
 
         w · t + v · f
 
@@ -179,11 +179,7 @@ def torques_of(
 def with_columns(
     robot: RobotModel, name: str, taken: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The options of quantity `name`, with a `MinimalParameters` replaced by its columns.
-
-    `rotors` and `friction` then say which drive parameters these columns include. `taken` lists the
-    options that the quantity accepts.
-    """
+    """Options of quantity `name`, with `MinimalParameters` replaced by columns and drive flags."""
     parameters = options.get("parameters")
     if not isinstance(parameters, MinimalParameters):
         return dict(options)

@@ -17,10 +17,10 @@ WORST_CONDITION = 1e7
 def joint_without_inertia(robot: RobotModel) -> int | None:
     """The index of the outermost joint that can move without moving any inertia, or None.
 
-    H at a random posture is eliminated from the tips to the base: a zero pivot shows that its joint
-    can move without inertia if joints further out move along. Prismatic positions are at most the
-    size of the links, since far away, rounding would hide the inertia of small bodies. For coupled
-    joints, the index is that of the leading joint.
+    H at a random posture is eliminated from the tips to the base. A zero pivot shows that the joint
+    can move without inertia, if joints further out move suitably. Prismatic joints move by at most
+    the size of the links, because rounding would hide the inertia of small bodies that are further
+    away. For coupled joints, the index is that of the leading joint.
     """
     lengths = [abs(float(x)) for row in robot.dh for x in (row.a, row.d)]
     lengths += [float(np.sqrt(abs(np.trace(J) / m))) for m, _, J in robot.bodies if m]

@@ -23,10 +23,7 @@ from armlet.scalar import Vector
 
 @dataclass(frozen=True)
 class Total:
-    """A published operation count: `M` multiplications and `A` additions, as polynomials in n.
-
-    The entries of `M` and `A` are the coefficients of 1, n, n², …, where n is the number of joints.
-    """
+    """A published count: multiplications `M`, additions `A`, as coefficients of 1, n, n², …."""
 
     quantity: str
     method: str
@@ -97,7 +94,7 @@ def _count(scope: Total, n: int) -> Count:
 
 
 def _program(scope: Total, name: str, arm: RobotModel) -> Program:
-    """Trace formulation `name`; if possible, `scope.starting_from` is an input or also a result."""
+    """Trace formulation `name`; where supported, `scope.starting_from` is an input or a result."""
     chosen: dict[str, Any] = dict(pair.split("=") for pair in scope.options.split())
     functions = FORMULATIONS[scope.quantity][name].starting_from
     if scope.starting_from not in functions:

@@ -199,7 +199,7 @@ def drive_rows(
 ) -> Iterator[Combination]:
     """Yield the drive parameters that are not lumped into bodies, as `Combination` objects.
 
-    A rotor that is lumped as a mass has a weight, which is compensated by the friction offset.
+    If a rotor is lumped as a mass, the weight of this mass is combined with the friction offset.
     """
     n, start = robot.n, 10 * robot.n
     if rotors:
@@ -251,7 +251,6 @@ def observable_at_rest(letter: str, context: JointContext) -> Iterator[Observabl
 
 
 def single(name: str) -> Observable:
-    """Return the `Observable` of one standard parameter."""
     return Observable(name, {name: 1}, {name: 1})
 
 

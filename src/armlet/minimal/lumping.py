@@ -23,9 +23,9 @@ def axially_symmetric(body: Body) -> Body:
 def khalil_gautier(joint: JointType, context: JointContext, body: Body) -> Body:
     """Return the part of a body that acts as if welded to the parent (Gautier and Khalil 1990).
 
-    For a revolute joint, this part is symmetric about the joint's axis. For a prismatic joint, it
-    is the inertia; the first moment is included if revolute joints before this joint turn the body
-    and all their axes are parallel to it.
+    For a revolute joint, this part is symmetric about the joint's axis. For a prismatic joint, this
+    part is the inertia. It includes the first moment if the body is turned by revolute joints whose
+    axes are all parallel to the prismatic joint.
     """
     if joint.translates:
         _, c, J = body
@@ -48,12 +48,10 @@ def gather(robot: RobotModel, over: Over, bodies: Sequence[Body]) -> list[Body]:
 
 
 def add(a: Body, b: Body) -> Body:
-    """Sum of two bodies about the same origin."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
 def subtract(a: Body, b: Body) -> Body:
-    """Difference of two bodies about the same origin."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
@@ -83,5 +81,5 @@ def lump(robot: RobotModel) -> RobotModel:
 
 
 def augment(robot: RobotModel) -> RobotModel:
-    """Lump the mass beyond each revolute joint on the parent, as point mass at the joint's origin."""
+    """Lump the mass beyond each revolute joint on the parent, as point mass at its origin."""
     return hand_over(robot, lambda i, body: mass_at_origin(robot.joints[i].type, body))

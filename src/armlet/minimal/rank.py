@@ -48,7 +48,7 @@ def independent(Y: Array, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
 def by_rank(
     robot: Model, Y: Array, standard: tuple[str, ...], zero: Sequence[str] = (), of: str = "torques"
 ) -> MinimalParameters[Model]:
-    """Return the minimal set from a regressor Y, with the parameters in `zero` assumed to be zero."""
+    """Return the minimal set from a regressor Y; the parameters in `zero` are taken to be zero."""
     shown = Y.copy()
     shown[:, [standard.index(name) for name in zero]] = 0
     columns, Lam = independent(shown)

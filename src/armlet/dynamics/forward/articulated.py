@@ -60,9 +60,7 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[
     body (see `augment`). ζ is the acceleration of body i relative to its parent that is due to
     velocities and still missing in a:
 
-        fᵢ = Ωᵢ uᵢ + mᵢ aᵢ
-        tᵢ = ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ
-        ζᵢ = (ωₚ × w q̇ᵢ, 0)
+        fᵢ = Ωᵢ uᵢ + mᵢ aᵢ,   tᵢ = ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ,   ζᵢ = (ωₚ × w q̇ᵢ, 0)
 
     `accelerations` computes q̈ from τ, η and ζ.
     """
@@ -111,11 +109,9 @@ def accelerations(
     first recursion runs towards the base. The second computes accelerations μ outwards from the
     base, where μ is zero:
 
-        uᵢ = τᵢ - s · ηᵢ
-        ηₚ += Bᵢᵀ (ηᵢ + M̂ⁱ ζᵢ + ψᵢ uᵢ)
+        uᵢ = τᵢ - s · ηᵢ,   ηₚ += Bᵢᵀ (ηᵢ + M̂ⁱ ζᵢ + ψᵢ uᵢ)
 
-        μᵢ = Bᵢ μₚ + ζᵢ
-        q̈ᵢ = uᵢ / m̂ᵢ - ψᵢ · μᵢ,  then μᵢ += s q̈ᵢ
+        μᵢ = Bᵢ μₚ + ζᵢ,   q̈ᵢ = uᵢ / m̂ᵢ - ψᵢ · μᵢ,   then μᵢ += s q̈ᵢ
     """
     X = robot.displacements(q)
     m_hat, psi, left = articulated_bodies(robot, X)
@@ -183,7 +179,7 @@ def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:
 def translate(screw: Screw, J: Matrix, C: Matrix, M: Matrix) -> tuple[Matrix, Matrix]:
     """Return the blocks J and C of an articulated inertia after a screw's translation h along e.
 
-    With S = h ẽ: C' = C + S M and J' = J + S Cᵀ + (S C'ᵀ)ᵀ; by entries, 10 products and 14 sums.
+    With S = h ẽ, the new blocks are C' = C + S M and J' = J + S Cᵀ + (S C'ᵀ)ᵀ.
     """
     (i, j), k, h = screw.others, screw.k, screw.h
     new_J, new_C = np.array(J, dtype=object), np.array(C, dtype=object)

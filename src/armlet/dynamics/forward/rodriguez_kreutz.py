@@ -23,8 +23,7 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> l
 
         εᵢ = τᵢ - bᵢ - hᵢ · zᵢ
         zₚ += φᵢ (zᵢ + Gᵢ εᵢ)
-        λᵢ = φᵢᵀ λₚ
-        q̈ᵢ = εᵢ / D̂ᵢ - Gᵢ · λᵢ,  then λᵢ += hᵢ q̈ᵢ
+        λᵢ = φᵢᵀ λₚ,   q̈ᵢ = εᵢ / D̂ᵢ - Gᵢ · λᵢ,   then λᵢ += hᵢ q̈ᵢ
     """
     h, phi, G, D_hat = kalman_filter(robot, q)
     z = [np.zeros(6, dtype=object)] * (robot.n + 1)

@@ -43,8 +43,7 @@ def lin(robot: RobotModel, q: Vector) -> Matrix:
 
     A unit acceleration of joint j alone needs the force e and the moment a on composite body j. All
     moments are about one reference point, so that only rotations are needed between frames. In
-    frame j, z is the axis of joint m, s leads from the reference point to its origin, and ŝ = z × s
-    (65):
+    frame j, z is the axis of joint m, s its origin from the reference point, and ŝ = z × s (65):
 
         joint m revolute   Hₘⱼ = z · aⱼ - ŝ · eⱼ
         joint m prismatic  Hₘⱼ = z · eⱼ

@@ -48,8 +48,8 @@ def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], 
 def lin_fang_1(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """Joint-space inertia matrix H(q) from composite bodies, projected in each joint's frame.
 
-    The wrench (f, t) of composite body i (see the module) is transformed from each body j to its
-    parent p and projected there on the unit twist (w, v) of joint p:
+    The wrench (f, t) that composite body i needs for a unit acceleration of joint i is transformed
+    from each body j to its parent p and projected on the unit twist (w, v) of joint p:
 
         (f, t)ₚ = ᵖXⱼ (f, t)ⱼ,    Hₚᵢ = w · tₚ + v · fₚ
     """
@@ -61,8 +61,8 @@ def lin_fang_1(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 def lin_fang_2(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """Joint-space inertia matrix H(q) from composite bodies, in the frame of the accelerated body.
 
-    Here f and t are those of the module's docstring. The unit twist (w, v) and the origin r of
-    joint j, transformed outwards to frame i, give
+    Composite body i needs the wrench (fᵢ, tᵢ) for a unit acceleration of joint i. The unit twist
+    (w, v) and the origin r of joint j, transformed outwards to frame i, give
 
         Hⱼᵢ = w · (tᵢ + fᵢ × r) + v · fᵢ
 
@@ -93,7 +93,8 @@ def lin_fang_3(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """Joint-space inertia matrix H(q) from composite bodies, by the twists at unit joint speeds.
 
     At unit speed of joint j, frame i has the angular velocity w, and its origin the velocity v.
-    With s from the origin of parent p to that of frame i, and f and t of the module's docstring:
+    s leads from the origin of parent p to that of frame i, and composite body i needs the wrench
+    (fᵢ, tᵢ) for a unit acceleration of joint i:
 
         wᵢ = ⁱRₚ wₚ,    vᵢ = ⁱRₚ (vₚ + wₚ × s),    Hⱼᵢ = wᵢ · tᵢ + vᵢ · fᵢ
 

@@ -64,7 +64,7 @@ def from_minimal(entries: FromComposites, robot: RobotModel, q: Vector) -> Matri
         Hⱼᵢ += (w · u)ⱼ (u · tᵢ),    j between i and the base, or i,
 
     where w · u is ±1 for a revolute joint and 0 for a prismatic joint. This gives (30), (31) of
-    Formulation 1 and (32) of Formulation 2. The source's δ only removes terms that are zero here.
+    Formulation 1 and (32) of Formulation 2.
     """
     u, c_hat, J_hat, t_r = composites(robot, q)
     H = entries(robot, q, [*zip(composite_masses(robot), c_hat, J_hat, strict=True)])

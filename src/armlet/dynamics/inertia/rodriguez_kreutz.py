@@ -51,8 +51,7 @@ def kalman_filter(
     a wrench from the body to the parent. M is the body's spatial inertia. From the tips to the
     base, the inertia P of the articulated body obeys a Riccati equation, as a covariance does:
 
-        D̂ᵢ = hᵢ · Pᵢ hᵢ + (rotor inertia)
-        Gᵢ = Pᵢ hᵢ / D̂ᵢ
+        D̂ᵢ = hᵢ · Pᵢ hᵢ + (rotor inertia),   Gᵢ = Pᵢ hᵢ / D̂ᵢ
         Pₚ += φᵢ (Pᵢ - Gᵢ (Pᵢ hᵢ)ᵀ) φᵢᵀ,  from Pₚ = Mₚ
     """
     n = robot.n

@@ -58,9 +58,8 @@ def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
 
         uᵢ  = cᵢ + Σ m̂ r,   Kᵢ = Jᵢ - Σ m̂ r̃ r̃
 
-    From the base to the tips, with Ω = ω̇~ + ω̃ ω̃ and the joint's unit twist (w, v), the following
-    are computed: the acceleration a of the origin, which is -g at the base, the part ζ of it that a
-    prismatic joint adds, and the moment μ:
+    Let Ω = ω̇~ + ω̃ ω̃, and (w, v) the joint's unit twist. The acceleration a of the origin, -g at the
+    base, is computed from the base to the tips. A prismatic joint adds ζ. μ is part of the moment:
 
         ζᵢ  = 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         aᵢ  = aₚ + Ωₚ r + ζᵢ

@@ -28,14 +28,12 @@ def newton_euler(
     `angular_motions` computes ω, ω̇ and Ω = ω̇~ + ω̃ ω̃, and `accelerations` the acceleration a of each
     origin. About its origin, each body needs the wrench
 
-        fᵢ  = Ωᵢ uᵢ + mᵢ aᵢ
-        tᵢ  = Kᵢ ω̇ᵢ + ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ
+        fᵢ = Ωᵢ uᵢ + mᵢ aᵢ,   tᵢ = Kᵢ ω̇ᵢ + ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ
 
     plus, on the tool's body, the wrench that the tool exerts on the world. Towards the base, these
     wrenches are summed, and projected on the joint's unit twist (w, v):
 
-        (f, t)ₚ += ᵖXᵢ (f, t)ᵢ
-        τᵢ  = w · tᵢ + v · fᵢ
+        (f, t)ₚ += ᵖXᵢ (f, t)ᵢ,   τᵢ = w · tᵢ + v · fᵢ
 
     Unlike in Algorithm 5.7, mass on prismatic joints is not lumped, so that u and K are constant.
     """

@@ -24,8 +24,7 @@ def rodriguez(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Sca
 
     Only the angular half ω of V is used. The forces F are summed from the tips to the base:
 
-        Fᵢ  = I Aᵢ + (ωᵢ × J ωᵢ, ωᵢ × (ωᵢ × c)) + Σ Φ F of the children
-        τᵢ  = S · Fᵢ
+        Fᵢ = I Aᵢ + (ωᵢ × J ωᵢ, ωᵢ × (ωᵢ × c)) + Σ Φ F of the children,   τᵢ = S · Fᵢ
 
     The sources leave out the bias terms and gravity.
     """

@@ -25,8 +25,7 @@ def saha(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
 
     Only the angular half ω of ν is used. The wrenches γ are summed from the tips to the base:
 
-        γᵢ  = (I ω̇ᵢ + ωᵢ × I ωᵢ, m a_com) + Σ Bᵀ γ of the children
-        τᵢ  = S · γᵢ
+        γᵢ = (I ω̇ᵢ + ωᵢ × I ωᵢ, m a_com) + Σ Bᵀ γ of the children,   τᵢ = S · γᵢ
     """
     n = robot.n
     X = robot.displacements(q)

@@ -227,20 +227,19 @@ def by_entries(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[M
 def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
     """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q, by Algorithm 7.1 of Balafoutis and Patel 1991.
 
-    The module's docstring defines the symbols and the derivatives (f, t) of the wrench of composite
-    body i with respect to q̈ᵢ, q̇ᵢ and qᵢ. These are transformed towards the base like wrenches. At
-    each joint j on the way, of unit twist (w, v), they give the entries of column i:
+    Let (f, t) be the derivative of the wrench of composite body i with respect to q̈ᵢ, q̇ᵢ or qᵢ; the
+    module's docstring gives formulas. It is transformed towards the base like a wrench. At each
+    joint j on the way, of unit twist (w, v), it gives an entry of column i:
 
         Hⱼᵢ, Vⱼᵢ, Pⱼᵢ = w · t + v · f
 
-    The entries of row i follow from C' = L'ᵀ w + v × c' of body i and from (f, t), the derivative
-    with respect to q̈ᵢ (7.3.19):
+    Dots are rates relative to fixed axes, and a prime is twice a rate: w' = 2 ẇ, v' = 2 v̇. With the
+    derivative (f, t) with respect to q̈ᵢ and the vector C' of `Derivatives`, row i is (7.3.19)
 
-        Vᵢⱼ = w' · t + v' · f - C' · w
-        Pᵢⱼ = ẅ · t + v̈ · f - C' · ẇ
+        Vᵢⱼ = w' · t + v' · f - C' · w,   Pᵢⱼ = ẅ · t + v̈ · f - C' · ẇ
 
-    C' is rotated to each parent and reduced there by s' × f, where s' = 2 ṡ is twice the velocity
-    of the body's origin relative to the parent's origin.
+    C' is rotated to each parent, where s' × f is subtracted: s' = 2 ṡ is twice the velocity of the
+    body's origin relative to the parent's origin.
     """
     _, H, V, P = by_recursion(robot, q, qd, qdd)
     return H, V, P
@@ -258,7 +257,8 @@ def closed_forms(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Tripl
 
     As in `balafoutis_patel_71`, the derivatives of composite body i and the unit twist (w, v) of
     joint j give the entries ij and ji. Here the twist and its rates are transformed outwards to
-    body i instead. From a body to its child, whose origin is at s, with s' = 2 ṡ:
+    body i. A dot is a rate relative to fixed axes, a prime twice a rate. From a body to its child,
+    whose origin is at s, the linear halves change by
 
         v += w × s,   v' += w' × s + w × s',   v̈ += ẅ × s + ẇ × s'
     """
