@@ -52,7 +52,7 @@ def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
 
     In the axes of body j, g is gravity, eⱼ the force for a unit acceleration of joint j, wⱼ the
     angular half of the joint's unit twist, and ζⱼ = ωₚ + ωⱼ with the parent p. `couplings` computes
-    the vectors d. m are the joints between the base and j, k those beyond j (54)-(58), (67):
+    the vectors d. The sums are over joints m between the base and j and k beyond j (54)-(58), (67):
 
         ζⱼ  = ʲRₚ (ζₚ + wₚ q̇ₚ) + wⱼ q̇ⱼ
         bⱼ  = -eⱼ · g - Σ dₘⱼ · ζₘ q̇ₘ + Σ dⱼₖ · ζₖ q̇ₖ

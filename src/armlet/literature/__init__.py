@@ -23,7 +23,7 @@ from armlet.scalar import Vector
 
 @dataclass(frozen=True)
 class Total:
-    """A published count: multiplications `M`, additions `A`, as coefficients of 1, n, n², …."""
+    """A published count: `M` multiplications, `A` additions, as coefficients of 1, n, n², …."""
 
     quantity: str
     method: str

@@ -69,12 +69,9 @@ def hand_over(robot: RobotModel, part: Over) -> RobotModel:
 def lump(robot: RobotModel) -> RobotModel:
     """Return the robot with a part of each body lumped on the parent: see `khalil_gautier`.
 
-    A body on a revolute joint keeps seven parameters,
-
-        Jxx - Jyy, Jxy, Jxz, Jyz, Jzz, cx, cy
-
-    and a body on a prismatic joint keeps m and c, or m alone. Joint torques stay the same, but
-    energies and reaction forces change.
+    A body on a revolute joint keeps the seven parameters Jxx - Jyy, Jxy, Jxz, Jyz, Jzz, cx and cy.
+    A body on a prismatic joint keeps m and c, or m alone. Joint torques stay the same, but energies
+    and reaction forces change.
     """
     context = joint_contexts(robot)
     return hand_over(robot, lambda i, body: khalil_gautier(robot.joints[i].type, context[i], body))

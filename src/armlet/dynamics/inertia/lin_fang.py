@@ -4,9 +4,9 @@ Composite body i is body i with all bodies it carries. It has mass m̂ᵢ, first
 Ĵᵢ about the origin and in the axes of frame i. A unit acceleration of joint i alone, with the axis
 (w, v), needs the force and the moment about this origin
 
-    fᵢ = w × ĉᵢ + m̂ᵢ v,    tᵢ = Ĵᵢ w + ĉᵢ × v,                           (7), (8)
+    fᵢ = w × ĉᵢ + m̂ᵢ v,    tᵢ = Ĵᵢ w + ĉᵢ × v                            (7), (8)
 
-and entry (j, i) of H, for j between i and the base, is their projection on the axis of joint j.
+Entry (j, i) of H, for j between i and the base, is their projection on the axis of joint j.
 The formulations differ in the axes used for the projection (Lin and Fang 1999).
 """
 
@@ -27,7 +27,7 @@ FromComposites = Callable[[RobotModel, Vector, Sequence[Body]], Matrix]
 
 
 def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], FromComposites]:
-    """Return a decorator for functions of composite bodies, which its `Formulation` computes."""
+    """Return a decorator, like `describe`, for functions that take composite bodies as argument."""
 
     def decorate(function: FromComposites) -> FromComposites:
         @wraps(function)
@@ -201,7 +201,7 @@ def from_parents(
         revolute joint    f = w × ĉᵢ,    t = ᵖRᵢ Ĵᵢ w + s × f
         prismatic joint   f = m̂ᵢ v,      t = hᵢ × v
 
-    and continues as in Formulation 1, (B5)-(B11).
+    From there, the wrench is transformed and projected as in `lin_fang_1`, (B5)-(B11).
     """
     m_hat, H = composite_masses(robot), np.zeros((robot.n, robot.n), dtype=object)
     for i, p in robot.base_to_tips():
