@@ -23,7 +23,6 @@ for constant in (ZERO, X_AXIS, Y_AXIS, Z_AXIS, IDENTITY):
 
 
 def cross(a: Vector, b: Vector) -> Vector:
-    """Cross product a × b."""
     return vector(*(a[j] * b[k] - a[k] * b[j] for _, j, k in CYCLES))
 
 
@@ -55,12 +54,11 @@ def homogeneous(R: Matrix, r: Vector) -> Matrix:
 
 
 def changed_basis(T: Matrix, R: Matrix) -> Matrix:
-    """Tensor R T Rᵀ: T in other axes, in which the columns of R are the present axes of T."""
+    """Tensor R T Rᵀ: T transformed to new axes, in which the columns of R are the old axes."""
     return R @ T @ R.T
 
 
 def symmetric(xx: Scalar, xy: Scalar, xz: Scalar, yy: Scalar, yz: Scalar, zz: Scalar) -> Matrix:
-    """Symmetric tensor with these six entries."""
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=object)
 
 
@@ -93,10 +91,7 @@ def angular_acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
 
 
 def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
-    """Moment J ω̇ + ω × J ω (4.3.42): the dual of Ω E - (Ω E)ᵀ, with Ω = ω̇~ + ω̃ ω̃, E = euler(J).
-
-    Apart from Ω, it takes at most 15 multiplications and 15 additions.
-    """
+    """Moment J ω̇ + ω × J ω (4.3.42): the dual of Ω E - (Ω E)ᵀ, with Ω = ω̇~ + ω̃ ω̃, E = euler(J)."""
     Omega = angular_acceleration_tensor(w, wd)
     D = vector(*(Omega[j, j] - Omega[k, k] for _, j, k in CYCLES))
     return moment_by_entries(w, wd, J, Omega, D)

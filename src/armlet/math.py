@@ -48,8 +48,10 @@ def solve(H: Array, y: Array) -> Array:
     Parameters
     ----------
     H : array of shape (..., n, n)
-        If H or y is traced, only the upper triangle of H is read.
+        Leading axes, which traced arrays do not have, index several systems. If H or y is traced,
+        only one entry of each symmetric pair in H is read.
     y : array of shape (..., n) or (..., n, k)
+        One or k right-hand sides per system. y must have as many leading axes as H.
 
     Examples
     --------

@@ -177,6 +177,6 @@ def is_zero(x: Scalar) -> bool:
 
 
 class Symbol(str):
-    """Name of a constant without a value; programs with it can be traced, counted and printed."""
+    """Name in place of a constant of a robot: its programs can be printed, but not evaluated."""
 
     __slots__ = ()

@@ -41,9 +41,9 @@ def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int 
 
     Results must agree with the definition of the quantity or, if there is none, obey a law. The
     robots are random and have the joint types and the topology that the formulation declares. Some
-    have rotor inertia, a massless body, minimal parameters or a wrench on the tool. Numbers are
+    have rotor inertia, a massless body, minimal parameters or a wrench on the tool. The scalars are
     floats, traced scalars and, if mpmath is installed, numbers with fifty digits. The error message
-    states the wrong entry and the usual cause.
+    states a wrong entry and the usual cause.
 
     Parameters
     ----------
@@ -106,9 +106,6 @@ def _entry(formulation: Formulation | Callable[..., Any]) -> Formulation:
         f"{getattr(formulation, '__name__', formulation)!r} is not registered: put "
         "@armlet.formulation(...) above the function"
     )
-
-
-# ------------------------------------------------------------------ the cases
 
 
 class Case(NamedTuple):
@@ -222,9 +219,6 @@ def _cases(entry: Formulation) -> Iterator[Case]:
         )
 
 
-# ------------------------------------------------------------------ results and laws
-
-
 def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vector, Vector]:
     """Return both sides of C q̇ + gravity torque = bias and of S = -Sᵀ, with S = Ḣ - 2 C."""
     q, qd = state
@@ -274,9 +268,6 @@ def _hint(case: Case, robot: RobotModel, wrong: Vector) -> str:
             "the base, which comes last: armlet.robot.with_base."
         )
     return case.hint
-
-
-# ------------------------------------------------------------------ random robots
 
 
 def random_robot(
@@ -348,7 +339,6 @@ def random_robot(
 
 
 def _kind(letter: str) -> str:
-    """Return the name of the joint type that `letter` stands for."""
     return next(name for name, kind in JOINT_TYPES.items() if kind.letter == letter)
 
 

@@ -89,8 +89,9 @@ def formulation(
     name : str, optional
         The name of the formulation; by default the name of the function.
     own_rotors : bool
-        True if the function itself includes rotor inertia. By default the function gets a robot
-        without rotor inertia, and rotor inertia is added to the result.
+        True if the function itself includes rotor inertia. If False, functions for inverse
+        dynamics, inertia matrices and linearizations get a robot without rotor inertia, which is
+        then added to the result. Functions for all other quantities get the whole robot.
     **declared
         Further fields of `armlet.Formulation`: `joints`, `walks_twists`, `topology`, `minimal`,
         `traced`, `starting_from`, `contends` and `coupled`. By default, most quantities of a robot

@@ -36,7 +36,7 @@ def gravity_torque(robot: RobotModel, q: Vector) -> list[Scalar]:
 
 
 def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vector]:
-    """Return H and b; the published count for b leaves out the operations that H needs too."""
+    """Return H and b: the published count for b leaves out operations that b shares with H."""
     return inertia_matrix(robot, q), np.array(lin(robot, q, qd), dtype=object)
 
 
@@ -50,13 +50,14 @@ def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vect
 def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     """Bias torques b(q, q̇), by composite bodies about one common reference point.
 
-    `couplings` computes d; w is the angular half of a joint's unit twist. In frame j, g is gravity,
-    e the force for a unit acceleration of joint j, and ζⱼ = ωₚ + ωⱼ (54)-(58), (67):
+    In the axes of body j, g is gravity, eⱼ the force for a unit acceleration of joint j, wⱼ the
+    angular half of the joint's unit twist, and ζⱼ = ωₚ + ωⱼ with the parent p. `couplings` computes
+    the vectors d. The sums are over joints m between the base and j and k beyond j (54)-(58), (67):
 
         ζⱼ  = ʲRₚ (ζₚ + wₚ q̇ₚ) + wⱼ q̇ⱼ
-        bⱼ  = -eⱼ · g - Σ dₘⱼ · ζₘ q̇ₘ + Σ dⱼₖ · ζₖ q̇ₖ,  m before j, k beyond j
+        bⱼ  = -eⱼ · g - Σ dₘⱼ · ζₘ q̇ₘ + Σ dⱼₖ · ζₖ q̇ₖ
 
-    For a joint m on the base, ζₘ q̇ₘ is wₘ q̇ₘ²; `twist` gives wₘ in frame j.
+    For a joint m on the base, ζₘ q̇ₘ is wₘ q̇ₘ², with wₘ from `twist`.
     """
     reference = base_reference(robot, q)
     d = couplings(robot, reference)
@@ -87,8 +88,8 @@ def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
 def coefficients(robot: RobotModel, q: Vector) -> Matrix:
     """Christoffel symbols of the first kind Dₘₖⱼ: bₘ = Σ Dₘₖⱼ q̇ₖ q̇ⱼ + (gravity torque).
 
-    `couplings` computes d; wₖ is the angular half of the unit twist of joint k, in the frame of d.
-    For k before j or k = j (45), (47):
+    `couplings` computes d; wₖ is the angular half of the unit twist of joint k, in the axes of d.
+    Joint k is j itself or before j, that is, between the base and j (45), (47):
 
         Dₘₖⱼ =  wₖ · dₘⱼ,  m before j
         Dₘₖⱼ = -wₖ · dⱼₘ,  j before m
@@ -110,10 +111,10 @@ def coefficients(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def couplings(robot: RobotModel, reference: BaseReference) -> list[dict[int, Vector]]:
-    """Return, at [j][m], the vector dₘⱼ of (64) in the frame of body j, for each joint m before j.
+    """Return, at [j][m], the vector dₘⱼ in the axes of body j, for each joint m before j.
 
-    J̄, p̂ and e are those of `BaseReference`. The unit twist (w, v) about the reference point is
-    (z, -ŝ) for a revolute joint and (0, z) for a prismatic joint (64), (66):
+    J̄, p̂, ŝ, z and e are those of `BaseReference`. The unit twist (w, v) about the reference point
+    is (z, -ŝ) for a revolute joint and (0, z) for a prismatic joint (Lin 1991, (64), (66)):
 
         Bⱼ  = -J̄ w̃ⱼ - ṽⱼ p̂~
         dₘⱼ = Bⱼ wₘ + eⱼ × vₘ

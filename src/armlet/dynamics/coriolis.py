@@ -57,7 +57,9 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     """Coriolis matrix Nᵀ (M Ṅ + Ṁ N), where N holds the twists of the bodies at unit joint speeds.
 
     Twists (angular, linear) and wrenches (moment, force) are about the centres of mass, in base
-    axes. With c from the centre of body i to the centre of body j, which is nearer to the base,
+    axes. Joint i has the unit twist (w, v); body i has the angular velocity ω, the mass m and the
+    inertia I about the centre of mass com. c leads from the centre of body i to that of body j,
+    which is nearer to the base:
 
         Bᵢⱼ = [1 0; c̃ 1],   Ḃᵢⱼ = [0 0; ċ~ 0],   pᵢ = (w, w × com + v)
         Mᵢ  = [I 0; 0 m],   Ṁᵢ  = [ω̃ I 0; 0 0],  Ωᵢ = [ω̃ 0; 0 ω̃]
@@ -72,7 +74,7 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
         Cᵢⱼ = pᵢᵀ (M̃ᵢ (Bᵢⱼ Ωⱼ + Ḃᵢⱼ) + Kᵢ + M̄ᵢ) pⱼ
 
     In (29), the term Bᵀ H̃ of the next body has a wrong index; Kᵢ replaces it. This C differs from
-    the matrix of Christoffel symbols, but dH/dt - 2 C is skew-symmetric too.
+    the matrix of Christoffel symbols, but dH/dt - 2 C is skew-symmetric for both.
     """
     n = robot.n
     at, w, v, p, M, M_bar = moving_bodies(robot, q, qd)
@@ -125,5 +127,5 @@ def moving_bodies(
 
 
 def block(upper: Matrix, lower: Matrix, last: Matrix) -> Matrix:
-    """The 6x6 matrix [upper 0; lower last]."""
+    """6x6 matrix [upper 0; lower last]."""
     return np.concatenate([np.hstack([upper, NONE]), np.hstack([lower, last])])

@@ -1,7 +1,7 @@
 """Quantities of robots with coupled joints, computed from the same robot with free joints.
 
-The coordinates q, with constant Γ and q₀, give the joint positions Γ q + q₀, velocities Γ q̇ and
-accelerations Γ q̈. Joint torques τ do the same work as the coordinate torques Γᵀ τ.
+The coordinates q determine the joint positions Γ q + q₀, velocities Γ q̇ and accelerations Γ q̈, with
+constant Γ and q₀. Joint torques τ do the same work as the coordinate torques Γᵀ τ.
 """
 
 from collections.abc import Callable, Sequence

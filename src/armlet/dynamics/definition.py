@@ -1,7 +1,8 @@
 """Reference computations of quantities, by definition: slow, obvious, never optimised.
 
-Quantities of coupled joints are computed from those of free joints. Vectors are in the axes of the
-canonical base, positions are relative to its origin. Body poses are products of 4x4 matrices.
+Quantities of coupled joints are computed from those of free joints. Body poses are products of 4x4
+matrices. Vectors are in the axes of the canonical base, the frame in which the DH rows start, and
+positions are relative to the origin of this frame.
 """
 
 from collections.abc import Iterator, Sequence
@@ -76,7 +77,7 @@ def bodies(robot: RobotModel, T: list[Matrix]) -> Iterator[tuple[int, Scalar, Ve
 
 
 def unit_motion(robot: RobotModel, T: list[Matrix], i: int, point: Vector) -> tuple[Vector, Vector]:
-    """Return (ω, v) at `point` of any body that joint i carries, for unit speed of the joint."""
+    """Return ω and the velocity of `point`, on a body beyond joint i, at unit speed of joint i."""
     z = T[i][:3, 2]
     if robot.joints[i].kind == "prismatic":
         return 0 * z, z

@@ -17,7 +17,7 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero
 def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
     """Kinetic energy T and potential energy U; a mass at the origin of the file's base has U = 0.
 
-        T = ½ Σ vᵢ · (mᵢ vᵢ + 2 ωᵢ × cᵢ) + ωᵢ · Jᵢ ωᵢ + (rotor inertia) q̇ᵢ²
+        T = ½ Σ (vᵢ · (mᵢ vᵢ + 2 ωᵢ × cᵢ) + ωᵢ · Jᵢ ωᵢ + (rotor inertia) q̇ᵢ²)
         U = - g · Σ (first moment of each body about the origin of the file's base)
 
     where `velocities` computes ω of each body and v of its origin.
@@ -40,11 +40,10 @@ def velocities(
 ) -> tuple[list[Vector], list[Vector]]:
     """Return ω of each body and v of its origin, in body axes; the last entries, the base's, are 0.
 
-    The origin of body i is at r + h z from its parent's: r is fixed in the parent, z is the joint's
-    axis, and a prismatic joint changes h. With the joint's unit twist (w, v):
+    From the origin of parent p, the origin of body i is at r + h z: r is fixed in the parent, z is
+    the joint's axis, and a prismatic joint changes h. With the joint's unit twist (w, v):
 
-        ωᵢ = ωₚ + w q̇ᵢ
-        vᵢ = vₚ + ωₚ × r + ωᵢ × h z + v q̇ᵢ
+        ωᵢ = ωₚ + w q̇ᵢ,   vᵢ = vₚ + ωₚ × r + ωᵢ × h z + v q̇ᵢ
     """
     w: list[Vector] = [ZERO] * (robot.nb + 1)
     v: list[Vector] = [ZERO] * (robot.nb + 1)
@@ -105,14 +104,10 @@ def energy_regressor(
     parameters are the entries of `robot.phi`, body by body, followed by rotor inertias if `rotors`
     is true. For them, Y φ is the `energy` of the bodies and of these rotors.
 
-    Any minimal set φ' = Λ φ determines T, and U up to a constant: with a right inverse Λ⁻ of Λ, φ
-    and Λ⁻ φ' give the same torques in all states, and therefore the same H = ∂τ/∂q̈, the same
-    T = ½ q̇ᵀ H q̇ and the same gravity torques ∂U/∂q.
-
-    The constant is the potential energy of the mass lumped on the base. A mass on the axis of a
-    revolute joint keeps its height when it is lumped on the parent. A mass m̂ on a prismatic joint
-    is lumped as if q were zero; the column of m̂ adds the energy that depends on q. A set omits kx
-    and ky at a revolute joint only if gravity is zero or along z, so that their energy is constant.
+    Any minimal set φ' = Λ φ determines T, and U up to a constant. Let Λ⁻ be a right inverse of Λ.
+    Then φ and Λ⁻ φ' give the same torques in all states, and therefore the same H = ∂τ/∂q̈, the same
+    T = ½ q̇ᵀ H q̇ and the same gravity torques ∂U/∂q. The constant is the potential energy of mass
+    that is lumped on the base.
     """
     return energies_of(robot, q, qd, full_sets(robot, parameters, PARAMETERS, rotors), rotors)
 
@@ -166,8 +161,8 @@ def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
 def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
     """Jacobian of the centre of mass, in the axes of the file's base.
 
-    A joint with unit twist (w, v) has the column R (w × ĉ + m̂ v). R has the axes of its body in the
-    base; m̂ and ĉ of the composite body are divided by the total mass.
+    The column of a joint with unit twist (w, v) is R (w × ĉ + m̂ v). R has the axes of the joint's
+    body in the base. m̂ and ĉ are the composite body's mass and first moment over the total mass.
     """
     X = robot.displacements(q)
     m_hat, c_hat = composite_moments(robot, X, *mass_fractions(robot))
@@ -184,7 +179,8 @@ def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
 def momentum(robot: RobotModel, q: Vector, qd: Vector) -> Vector:
     """Angular momentum about the origin of the file's base and linear momentum, in base axes.
 
-    A body with angular velocity ω and velocity v of its origin has, about this origin,
+    With angular velocity ω and velocity v of its origin, a body has the angular momentum l about
+    its origin and the linear momentum p:
 
         l = J ω + c × v,   p = m v + ω × c
 

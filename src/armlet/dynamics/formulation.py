@@ -31,20 +31,20 @@ class Formulation:
     joints: str = "RP"
     """Letters of the supported joint types: R (revolute) and P (prismatic)."""
     walks_twists: bool = False
-    """Whether the function iterates over all unit twists of each joint. It then holds for every
-    joint type whose twists rotate about z, translate along z, or both."""
+    """Whether the function iterates over all unit twists of each joint. The formulation then holds
+    for every joint type whose twists rotate about z, translate along z, or both."""
     topology: str = "tree"
     """Whether trees are supported ("tree") or serial arms only ("serial")."""
     minimal: bool = True
     """Whether lumped bodies are supported: their masses may be zero, so no mass is a divisor."""
     traced: bool = False
-    """Whether the function needs scalars that record their operations, which it differentiates."""
+    """Whether the function needs traced scalars, because it differentiates recorded operations."""
     starting_from: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """For each intermediate result whose operations some published counts leave out, a function
-    that takes this result or also returns it, for robots without rotor inertia."""
+    """Name of an intermediate result, such as "bias" -> function for published counts without its
+    operations: it takes this result as an argument, or also returns it. Rotors have no inertia."""
     contends: bool = False
-    """Whether the search for the cheapest program tries the formulation: one that has the lowest
-    count on some arm (see `benchmarks/search.py`) and holds for all values of the constants."""
+    """Whether the search for the cheapest program tries the formulation: True if its count is the
+    lowest on some arm (see `benchmarks/search.py`) and it holds for all values of the constants."""
     coupled: bool = False
     """Whether coupled joints are supported, by the function itself or by projection."""
 
@@ -123,7 +123,7 @@ def entry_of(function: Callable[..., Any]) -> Formulation:
 def by_definition(
     quantity: str, name: str, *, contends: bool = False
 ) -> Callable[[Function], Function]:
-    """Return `describe` with the source "by definition", for functions that hold for all joints."""
+    """Return the decorator for a function that follows a definition and holds for all joints."""
     return describe(
         quantity, source="by definition", name=name, walks_twists=True, contends=contends
     )
@@ -154,4 +154,4 @@ ROTORS: dict[str, Callable[..., Any]] = {
     "inertia_matrix": lambda rotors, H, *_: H + np.diag(rotors),
     "linearization": lambda rotors, H_V_P, *_: (H_V_P[0] + np.diag(rotors), *H_V_P[1:]),
 }
-"""Quantity -> function that adds rotor inertia; other quantities include it or do not need it."""
+"""Quantity -> function that adds rotor inertia to the result of a robot without rotor inertia."""

@@ -33,8 +33,8 @@ def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -
 def forward_kinematics_by_rows(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
     """The pose of a frame in the file's base, with the rotation's rows computed from base to tip.
 
-    It takes more operations than `two_axes`, but shares most of them with `jacobian`: in a program
-    with both, few operations are left for the pose.
+    This takes more operations than `two_axes`, but most of them are common subexpressions with
+    `jacobian`: a program for both quantities needs few additional operations for the pose.
     """
     body, (R_frame, r) = robot.frame(frame)
     X = robot.displacements(q)
@@ -77,14 +77,14 @@ def frame_motion(
     """ω, v, ω̇ and a of a frame relative to the file's base, in the axes of that base.
 
     The recursion runs towards the base. Relative to body i, the frame is at s and moves with ω, v,
-    ω̇ and a. The joint moves the body relative to the parent with velocity (w, v) q̇ = (ω_J, v_J) and
-    acceleration (w, v) q̈ = (α_J, a_J). Relative to the parent, still in the axes of body i, the
-    frame moves with a, ω̇, v and ω equal to
+    ω̇ and a. Relative to the parent, body i moves with the joint's velocity (ω_J, v_J), the unit
+    twist times q̇, and acceleration (α_J, a_J), the unit twist times q̈. Both are added, in the axes
+    of body i, so that a, ω̇, v and ω become those of the frame relative to the parent:
 
-        a  + ω_J × (2 v + ω_J × s + v_J) + α_J × s + a_J
-        ω̇  + ω_J × ω + α_J
-        v  + ω_J × s + v_J
-        ω  + ω_J
+        a  += ω_J × (2 v + ω_J × s + v_J) + α_J × s + a_J
+        ω̇  += ω_J × ω + α_J
+        v  += ω_J × s + v_J
+        ω  += ω_J
     """
     body, (_, s) = robot.frame(frame)
     X = robot.displacements(q)
@@ -158,13 +158,13 @@ def jacobian_rates(
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The geometric Jacobian Jq of a frame and its first and second time derivatives.
 
-    The recursion runs towards the base. Relative to body i, the frame is at s, and the origin of
-    the next body outwards is at r. Rates are relative to fixed axes. With v, q̇ and q̈ of the next
-    body's joint, all in the axes of body i:
+    The recursion runs from the frame to the base. In the axes of body i, the frame is at s, and the
+    origin of the next body towards the frame is at r; v, q̇ and q̈ are those of that body's joint.
+    Dots are rates relative to fixed axes, ω is the angular velocity of body i, and Ω = ω̇~ + ω̃ ω̃:
 
         s = r + s of the next,   ṙ = ω × r + v q̇,   r̈ = Ω r + 2 ω × v q̇ + v q̈
 
-    With the twist (w, v) of joint i and ẇ = ω × w, v̇ = ω × v, ẅ = Ω w, v̈ = Ω v, column i of each is
+    With the unit twist (w, v) of joint i, ẇ = ω × w, v̇ = ω × v, ẅ = Ω w, v̈ = Ω v, its columns are
 
         Jq   = (w, w × s + v)
         Jq'  = (ẇ, ẇ × s + w × ṡ + v̇)

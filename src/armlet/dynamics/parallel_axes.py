@@ -1,13 +1,12 @@
 """Displacements of bodies from their parents, with fewer operations on parallel joint axes.
 
-A run is a chain of bodies with parallel joint axes. Axes of opposite directions are parallel too:
-there is a half turn about x between their bodies. The run starts on the parent of its first body.
-Relative to this parent, each body of the run rotates about one direction, by the sum of the joint
-angles. The torques of the run depend only on components along the axes. The other components of a
-moment or an inertia skip the joints in between: they are transformed directly to the parent on
-which the run starts. Likewise, the components of an angular velocity perpendicular to the axes are
-transformed directly from that parent. This saves operations only if the run starts on the base or
-on a child of the base; other parallel axes are treated like axes that are not parallel.
+A run is a chain of bodies with parallel joint axes, in equal or opposite directions. The run starts
+on the parent of its first body. Relative to this parent, each body of the run rotates about the
+common direction, by the sum of the joint angles. Of a moment, only the component along the axes
+loads the joints of the run. The other components of moments and inertias are therefore transformed
+in one step to the parent on which the run starts. Likewise, the components of an angular velocity
+perpendicular to the axes are transformed in one step from that parent. This saves operations only
+if the run starts on the base or on a child of the base; elsewhere, each body is a run of its own.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,19 +21,20 @@ NOTHING = symmetric(0, 0, 0, 0, 0, 0)
 
 @dataclass(frozen=True)
 class CarriedWrench:
-    """The force and the moment that a body carries, about its origin and in body axes."""
+    """The force f and moment t that a joint transmits, about its body's origin, in body axes."""
 
     f: Vector
     t: Vector
     ahead: Vector = field(default_factory=lambda: ZERO)
-    """The part of the moment that skips the run and is added to the parent of the run's first body,
-    in the axes that the carrying body has when all angles q + θ of the run are zero."""
+    """The moment, not included in `t`, that bodies further out in the run add perpendicular to the
+    axes. It loads no joint of the run and is added to the parent on which the run starts. Its axes
+    are those of the body when all angles q + θ of the run are zero."""
 
     def __add__(self, other: "CarriedWrench") -> "CarriedWrench":
         return CarriedWrench(self.f + other.f, self.t + other.t, self.ahead + other.ahead)
 
     def along(self, twists: Iterable[Twist]) -> list[Scalar]:
-        """The torque w · t + v · f of this wrench on a joint, for each of its unit twists."""
+        """The joint torque w · t + v · f for each unit twist (w, v) of the joint."""
         return [w @ self.t + v @ self.f for w, v in twists]
 
 
@@ -46,33 +46,32 @@ class CarriedBody:
     c: Vector
     J: Matrix
     ahead: Matrix = field(default_factory=lambda: NOTHING)
-    """The part of the inertia that skips the run, like the moment `CarriedWrench.ahead`."""
+    """The part of the inertia that loads no joint of the run, as for `CarriedWrench.ahead`."""
 
     def __add__(self, other: "CarriedBody") -> "CarriedBody":
         m, c, J = self.m + other.m, self.c + other.c, self.J + other.J
         return CarriedBody(m, c, J, self.ahead + other.ahead)
 
     def wrench(self, w: Vector, v: Vector) -> CarriedWrench:
-        """The wrench that the body needs for a unit acceleration along (w, v), from rest."""
+        """The wrench that the body, at rest, needs for the acceleration (w, v): angular, linear."""
         f, t = self.m * v + cross(w, self.c), self.J @ w + cross(self.c, v)
         return CarriedWrench(f, t, self.ahead @ w)
 
 
 @dataclass(frozen=True)
 class ParallelAxes:
-    """The displacement of each body from its parent, and its rotation in a run of parallel axes."""
+    """The displacement of each body from its parent, and the rotations in runs of parallel axes."""
 
     robot: RobotModel
     X: list[Displacement]
     start: list[int]
     """For each body, the first body of its run."""
     turn: list[Screw]
-    """For each body, the rotation by the sum of the angles q + θ in its run, up to its own."""
+    """For each body, the rotation about z by the sum of the angles q + θ from its run's start."""
     is_opposite: list[bool]
     """For each body, whether its joint axis is opposite to that of the first body of its run."""
 
     def __getitem__(self, i: int) -> Displacement:
-        """The displacement of body i from its parent."""
         return self.X[i]
 
     def wrench(self, i: int, carried: CarriedWrench) -> CarriedWrench:
@@ -99,15 +98,17 @@ class ParallelAxes:
         return Displacement(self.X[i][len(self.robot._mounts[i]) :])
 
     def vector(self, i: int, v: Sequence[Vector]) -> Vector:
-        """The parent's entry of `v` in the axes of body i; `v` has one per body, the base's last.
+        """The parent's vector in the axes of body i, transformed in one step where possible.
 
-        Along a run, the entries may differ only along the joint axes, as angular velocities do.
+        `v` has one vector per body, the base's last. Only the component along the joint axis is
+        taken from the parent. The perpendicular components are taken from the body on which the run
+        of body i starts: these components of an angular velocity are equal along the run.
         """
         parent = self.robot._mounts[i].inverse().vector(v[self.robot.parent[i]])
         return self.turn[i].inverse().vector(across(self.at_zero(i, v))) + along(parent)
 
     def at_zero(self, i: int, v: Sequence[Vector]) -> Vector:
-        """The entry of `v` for the body where the run of body i starts, in the axes of `ahead`."""
+        """The vector of the body on which the run of body i starts, in the axes of `ahead` of i."""
         first = self.start[i]
         x, y, z = self.robot._mounts[first].inverse().vector(v[self.robot.parent[first]])
         return vector(x, -y, -z) if self.is_opposite[i] else vector(x, y, z)
@@ -148,8 +149,8 @@ def parallel_axes(robot: RobotModel, q: Vector) -> ParallelAxes:
 def _angle(robot: RobotModel, i: int, q: Vector) -> tuple[Scalar, Scalar]:
     """The angle q + θ of joint i as two terms, of which the second is constant.
 
-    They are separate so that the first has the same sine as the displacement of body i: it includes
-    θ only if θ is not a multiple of a quarter turn.
+    The first term includes θ only if θ is not a multiple of a quarter turn. The displacement of
+    body i splits the angle in the same way, so that both share one sine and one cosine.
     """
     theta = robot.dh[i].theta
     if not robot.joints[i].type.rotates:

@@ -30,8 +30,8 @@ def passive_torque(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
 
         (friction torque of q̇)ᵢ + kᵢ (qᵢ - rᵢ) - (gravity torque of the compensated masses)ᵢ
 
-    The inverse dynamics do not include these torques: add them. The compensated masses are always
-    lumped (see `lump`), even if the bodies are not.
+    with stiffness kᵢ and reference rᵢ of spring i. The inverse dynamics do not include these
+    torques: add them. The compensated masses are always lumped (see `lump`).
     """
     friction = friction_torque(robot, qd)
     tau = [

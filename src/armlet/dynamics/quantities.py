@@ -9,17 +9,17 @@ class Quantity:
 
     about: str
     arguments: tuple[str, ...]
-    """The arguments that it depends on, in order: some of q, qd, qdd and tau."""
+    """The state arguments of the quantity, in order: some of q, qd, qdd and tau."""
     reads: tuple[str, ...] = ("geometry", "inertia", "gravity", "drive")
-    """The groups of constants it depends on."""
+    """The groups of constants that the quantity depends on."""
     minimal: bool = False
-    """Whether it stays the same when inertial parameters are lumped."""
+    """Whether the quantity stays the same when inertial parameters are lumped."""
     options: tuple[str, ...] = ()
     """Further options, such as the wrench of the tool, a frame or the name of a formulation."""
     inverts: str = ""
-    """The name of the matrix that it inverts, which may be singular; empty if it inverts none."""
+    """The name of the matrix to invert, which may be singular; empty if there is none."""
     results: tuple[str, ...] = ()
-    """The names of its results, if it has several."""
+    """The names of the results, if the quantity has several."""
 
 
 QUANTITIES = {

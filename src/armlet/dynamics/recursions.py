@@ -26,7 +26,7 @@ Pair = tuple[Vector, Vector]
 def joint_motion(robot: RobotModel, i: int, rate: Vector) -> Twist:
     """The sum of the unit twists of joint i, each times its entry of `rate`.
 
-    For `rate` = q̇ it is the velocity of body i relative to its parent, in the axes of body i.
+    With `rate` = q̇, this sum is the twist of body i relative to its parent, in the axes of body i.
     """
     w, v = ZERO, ZERO
     for twist, x in zip(robot.twists[i], rate[robot.v_of[i]], strict=True):
@@ -39,10 +39,9 @@ def angular_rates(
 ) -> tuple[list[Vector], list[Vector]]:
     """Angular velocity and acceleration of each body, in its own axes; the last, the base's, are 0.
 
-    With w the angular half of the joint's unit twist:
+    With the parent p of body i and the angular half w of the unit twist of joint i:
 
-        ωᵢ  = ωₚ + w q̇ᵢ
-        ω̇ᵢ  = ω̇ₚ + ωₚ × w q̇ᵢ + w q̈ᵢ
+        ωᵢ = ωₚ + w q̇ᵢ,   ω̇ᵢ = ω̇ₚ + ωₚ × w q̇ᵢ + w q̈ᵢ
     """
     w: list[Vector] = [ZERO] * (robot.nb + 1)
     wd: list[Vector] = [ZERO] * (robot.nb + 1)
@@ -56,38 +55,39 @@ def angular_rates(
 
 
 def centripetal(w: Vector, r: Vector) -> Vector:
-    """Centripetal acceleration ω × (ω × r)."""
     return cross(w, cross(w, r))
 
 
 def joint_acceleration(robot: RobotModel, i: int, w: Vector, qd: Vector, qdd: Vector) -> Vector:
-    """The term 2 ωᵢ × v q̇ᵢ + v q̈ᵢ that joint i adds to the acceleration of its body's origin."""
+    """The acceleration of body i's origin that is due to motion along joint i, in body axes.
+
+    With the linear half v of the joint's unit twist and the angular velocity ω of body i, this is
+    the Coriolis acceleration 2 ω × v q̇ᵢ plus v q̈ᵢ. At a revolute joint, v is zero.
+    """
     twice = joint_motion(robot, i, [2 * x for x in qd])
     return cross(w, twice.v) + joint_motion(robot, i, qdd).v
 
 
 class AngularMotion(NamedTuple):
-    """The angular motion of a body, in its own axes, and products of ω that its moments contain."""
+    """Angular velocity ω (w) and acceleration ω̇ (wd) of a body, in its own axes, with products."""
 
     w: Vector
-    """ω, the angular velocity."""
     wd: Vector
-    """ω̇, the angular acceleration."""
     Omega: Matrix
     """Ω = ω̇~ + ω̃ ω̃: the acceleration of a body-fixed r is Ω r."""
     D: Vector
     """Entry i is the difference of squares ωⱼ² - ωₖ², for i, j, k in cyclic order."""
 
     def moment(self, J: Matrix) -> Vector:
-        """The moment J ω̇ + ω × J ω of a body with inertia J, from the entries of Ω (4.3.42)."""
+        """The moment J ω̇ + ω × J ω of a body with inertia J, by `moment_by_entries`."""
         return moment_by_entries(self.w, self.wd, J, self.Omega, self.D)
 
 
 def with_products(w: Vector, wd: Vector, around: Scalar | None = None) -> AngularMotion:
     """The angular motion of a body with angular velocity w and angular acceleration wd.
 
-    The sum `around` = ωx² + ωy² is invariant under a rotation about z, so the parent may have
-    computed it already. Then ωy² is not needed; two multiplications and five additions suffice:
+    A rotation about z does not change ωx² + ωy², so this sum may be known from the parent and then
+    be passed as `around`. In this case, ωx² and ωz² are enough for the squares in Ω and D:
 
         ωz² + ωx²,  ωz² - ωx²
         ωy² - ωz² = around - (ωz² + ωx²)
@@ -115,13 +115,13 @@ def angular_motions(
 ) -> list[AngularMotion]:
     """The angular motion of each body; the base, last, is at rest.
 
-    w is the angular half of the joint's unit twist. `ParallelAxes.rates` gives r, the angular speed
-    of body i about z relative to the body on which its run of parallel axes starts:
+    With the angular half w of the joint's unit twist:
 
-        ωᵢ  = ωₚ + w q̇ᵢ
-        ω̇ᵢ  = ω̇ₚ + ωᵢ × z r + w q̈ᵢ
+        ωᵢ = ωₚ + w q̇ᵢ,   ω̇ᵢ = ω̇ₚ + ωᵢ × z r + w q̈ᵢ
 
-    `ParallelAxes.vector` transforms ωₚ and ω̇ₚ to the axes of body i.
+    Here ωₚ and ω̇ₚ are the vectors that `ParallelAxes.vector` returns: their components
+    perpendicular to z are those of the body on which the run of body i starts. The angular speed r
+    about z, from `ParallelAxes.rates`, is therefore relative to that body.
     """
     motions = [with_products(ZERO, ZERO)] * (robot.nb + 1)
     w, wd = [ZERO] * (robot.nb + 1), [ZERO] * (robot.nb + 1)
@@ -142,8 +142,8 @@ def accelerations(
 ) -> list[Vector]:
     """The acceleration a of each body's origin; the last, the base's, is -g to include gravity.
 
-    The origin is at r + h z from the parent's: r is fixed in the parent, z is the joint's axis, and
-    a prismatic joint changes h:
+    From the origin of parent p, the origin of body i is at r + h z: r is fixed in the parent, z is
+    the joint's axis, and a prismatic joint changes h. With the linear half v of the unit twist:
 
         aᵢ  = aₚ + Ωₚ r + Ωᵢ h z + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
     """
@@ -158,12 +158,12 @@ def accelerations(
 def joint_torques(
     robot: RobotModel, X: list[Displacement], f: Sequence[Vector], t: Sequence[Vector]
 ) -> list[Scalar]:
-    """Joint torques τ from the force f and the moment t on each body, about the body's origin.
+    """Joint torques τ from the force f and the moment t that each body needs, about its origin.
 
-    A joint carries the wrenches of its body and of all that the body carries:
+    From the tips to the base, the wrench of body i is added to that of its parent p. Joint i thus
+    transmits the sum (f, t)ᵢ, and the torque is its projection on the joint's unit twist (w, v):
 
-        (f, t)ₚ += ᵖXᵢ (f, t)ᵢ
-        τᵢ       = w · tᵢ + v · fᵢ
+        (f, t)ₚ += ᵖXᵢ (f, t)ᵢ,   τᵢ = w · tᵢ + v · fᵢ
     """
     f, t = with_base(f), with_base(t)
     for i, p in robot.tips_to_base():
@@ -194,7 +194,7 @@ def composite_masses(robot: RobotModel) -> list[Scalar]:
 
 
 def composites(robot: RobotModel, q: Vector) -> list[Body]:
-    """m̂, ĉ and Ĵ of each body together with all it carries, about its origin and in its axes."""
+    """Mass m̂, first moment ĉ and inertia Ĵ of each composite body, about its body's origin."""
     X = robot.displacements(q)
     return gather(robot, lambda i, body: X[i].body(*body), robot.bodies)
 
@@ -204,7 +204,8 @@ def columns(
 ) -> Matrix:
     """Compute H from the wrench (f, t) of each body for a unit acceleration of its joint alone.
 
-    In the frame of joint j, of unit twist (w, v), wrench i gives the entry Hⱼᵢ = w · t + v · f.
+    Wrench i is transformed to each body j on the path to the base. There, with the unit twist
+    (w, v) of joint j, it gives the entry Hⱼᵢ = w · t + v · f.
     """
     H = np.zeros((robot.nv, robot.nv), dtype=object)
     for i, (f, t) in enumerate(wrenches):

@@ -54,13 +54,13 @@ def regressor(
 ) -> Matrix:
     """Y(q, q̇, q̈) with τ = Y φ: column k has the joint torques for a unit parameter φₖ.
 
-    The motion is that of `newton_euler`: ω, ω̇ and the acceleration a of each origin, which includes
-    gravity. A body of mass m, first moment c and inertia J in frame i needs, about its origin,
+    As in `newton_euler`, the acceleration a of each body's origin includes gravity. A body of mass
+    m, first moment c and inertia J needs, about its origin, with Ω = ω̇~ + ω̃ ω̃, the wrench
 
         f = m a + Ω c,   t = J ω̇ + ω × J ω + c × a
 
-    Each of the ten parameters contributes to this wrench. It is transformed towards the base and
-    adds to the torque of each joint of unit twist (w, v) on the path
+    This wrench is linear in the ten parameters. For a unit of one parameter, it is transformed
+    towards the base. At each joint on the way, of unit twist (w, v), it gives the entry
 
         w · t + v · f
 
@@ -98,7 +98,7 @@ def full_sets(
     rotors: bool = False,
     friction: bool = False,
 ) -> list[list[Scalar]]:
-    """For each parameter of a set, standard parameters for which it is one and the others zero."""
+    """For each parameter, return standard parameters that make it 1 and the others of its set 0."""
     if isinstance(parameters, tuple):
         return [list(column) for column in parameters]
     one_of(parameters, "parameters", names)
@@ -179,7 +179,7 @@ def torques_of(
 def with_columns(
     robot: RobotModel, name: str, taken: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The options of quantity `name`, with `MinimalParameters` replaced by columns and options."""
+    """Options of quantity `name`, with `MinimalParameters` replaced by columns and drive flags."""
     parameters = options.get("parameters")
     if not isinstance(parameters, MinimalParameters):
         return dict(options)

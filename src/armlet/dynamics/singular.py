@@ -17,10 +17,10 @@ WORST_CONDITION = 1e7
 def joint_without_inertia(robot: RobotModel) -> int | None:
     """The index of the outermost joint that can move without moving any inertia, or None.
 
-    At a random posture, H is eliminated from the tips to the base; this joint has a zero pivot.
-    Joints further out may have to move with it. Prismatic joints move by the size of the links at
-    most: further out, rounding hides the inertia of small bodies. Of coupled joints, the leader
-    counts.
+    H at a random posture is eliminated from the tips to the base. A zero pivot shows that the joint
+    can move without inertia, if joints further out move suitably. Prismatic joints move by at most
+    the size of the links, because rounding would hide the inertia of small bodies that are further
+    away. For coupled joints, the index is that of the leading joint.
     """
     lengths = [abs(float(x)) for row in robot.dh for x in (row.a, row.d)]
     lengths += [float(np.sqrt(abs(np.trace(J) / m))) for m, _, J in robot.bodies if m]

@@ -23,7 +23,7 @@ from armlet.scalar import Vector
 
 @dataclass(frozen=True)
 class Total:
-    """A published operation count; `M` and `A` are coefficients of 1, n, n², … for n joints."""
+    """A published count: `M` multiplications, `A` additions, as coefficients of 1, n, n², …."""
 
     quantity: str
     method: str
@@ -33,7 +33,7 @@ class Total:
     n: tuple[int, ...]
     """Numbers of joints for which the publication prints the count."""
     misprints: tuple[tuple[int, int, int], ...] = ()
-    """Misprinted counts (n, M, A); `M` and `A` above are corrected, and `note` gives the reason."""
+    """Counts (n, M, A) as misprinted; the fields `M` and `A` are corrected, `note` says why."""
     formulation: str = ""
     """armlet's formulation of the method; if empty, armlet's cheapest formulation is counted."""
     starting_from: str = ""
@@ -41,7 +41,7 @@ class Total:
     beyond: str = ""
     """Quantity and formulation whose operations are subtracted, such as "inertia_matrix lin"."""
     prismatic: int = 0
-    """Number of the only prismatic joint, counted from one; 0 if all joints are revolute."""
+    """Position of the only prismatic joint, counted from one; 0 if all joints are revolute."""
     twists: str = "general"
     """Twist angles: "general", or "quarter" if every twist is a quarter turn."""
     minimal: bool = False
@@ -77,7 +77,7 @@ class Total:
 
 @cache
 def _count(scope: Total, n: int) -> Count:
-    """Count operations of `scope.formulation`; if it is empty, of the cheapest formulation."""
+    """Count operations of the formulation, or of the cheapest one if `scope` names none."""
     arm = general_arm("".join("P" if i == scope.prismatic else "R" for i in range(1, n + 1)))
     if scope.twists == "quarter":
         arm = replace(arm, dh=tuple(row._replace(alpha=pi / 2) for row in arm.dh))
@@ -94,7 +94,7 @@ def _count(scope: Total, n: int) -> Count:
 
 
 def _program(scope: Total, name: str, arm: RobotModel) -> Program:
-    """Trace formulation `name`, without the operations for `scope.starting_from` if possible."""
+    """Trace formulation `name`; where supported, `scope.starting_from` is an input or a result."""
     chosen: dict[str, Any] = dict(pair.split("=") for pair in scope.options.split())
     functions = FORMULATIONS[scope.quantity][name].starting_from
     if scope.starting_from not in functions:

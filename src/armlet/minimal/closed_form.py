@@ -85,7 +85,8 @@ def closed_form(
     """Return minimal parameters of a robot: Theorem 5 of Lin 1994 for each path of the tree.
 
     From the tips to the base, parameters of a body that act like parameters of its parent are
-    lumped on the parent. With the lumped mass m̂, first moment k and inertia U, torques depend on
+    lumped on the parent. Body i then has the mass m̂, the first moment k and the inertia U, of which
+    the torques depend on
 
         joint i revolute,  r <= i < s   Uzz; kx, ky if δ = 1
                            i >= s       Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky
@@ -113,8 +114,7 @@ def closed_form(
 
     Both conditions follow from the span of g over all q. A prismatic joint does not change the
     span. A revolute joint adds the plane perpendicular to z if the span is not along z, and adds z
-    if the span has a component along z. The parameters are linearly independent, since the joint of
-    the outermost body is loaded by that body only.
+    if the span has a component along z. The parameters of all bodies are linearly independent.
     """
     if others := sorted(set(robot._joint_letters) - set("RP")):
         raise ModelError(
@@ -199,7 +199,7 @@ def drive_rows(
 ) -> Iterator[Combination]:
     """Yield the drive parameters that are not lumped into bodies, as `Combination` objects.
 
-    If a rotor is lumped as a mass, the drive's friction offset compensates the weight of that mass.
+    If a rotor is lumped as a mass, the weight of this mass is combined with the friction offset.
     """
     n, start = robot.n, 10 * robot.n
     if rotors:
@@ -251,7 +251,6 @@ def observable_at_rest(letter: str, context: JointContext) -> Iterator[Observabl
 
 
 def single(name: str) -> Observable:
-    """Return the `Observable` of one standard parameter."""
     return Observable(name, {name: 1}, {name: 1})
 
 

@@ -24,8 +24,8 @@ def khalil_gautier(joint: JointType, context: JointContext, body: Body) -> Body:
     """Return the part of a body that acts as if welded to the parent (Gautier and Khalil 1990).
 
     For a revolute joint, this part is symmetric about the joint's axis. For a prismatic joint, this
-    part is the inertia, and also the first moment if the body rotates, but only about axes that are
-    parallel to the joint.
+    part is the inertia. It includes the first moment if the body is turned by revolute joints whose
+    axes are all parallel to the prismatic joint.
     """
     if joint.translates:
         _, c, J = body
@@ -48,19 +48,17 @@ def gather(robot: RobotModel, over: Over, bodies: Sequence[Body]) -> list[Body]:
 
 
 def add(a: Body, b: Body) -> Body:
-    """Sum of two bodies about the same origin."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
 def subtract(a: Body, b: Body) -> Body:
-    """Difference of two bodies about the same origin."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
 def hand_over(robot: RobotModel, part: Over) -> RobotModel:
-    """Return the robot with `part` of each body lumped on the parent, at q = 0.
+    """Return the robot with a part of each body lumped on the parent, at q = 0.
 
-    `part` returns the lumped part in the body's frame. Parts lumped on the base are dropped.
+    `part` returns this part in the body's frame. Parts lumped on the base are dropped.
     """
     at_zero = robot._at_zero
     total = gather(robot, lambda i, body: at_zero[i].body(*part(i, body)), robot.bodies)
@@ -71,17 +69,14 @@ def hand_over(robot: RobotModel, part: Over) -> RobotModel:
 def lump(robot: RobotModel) -> RobotModel:
     """Return the robot with a part of each body lumped on the parent: see `khalil_gautier`.
 
-    A body on a revolute joint keeps seven parameters,
-
-        Jxx - Jyy, Jxy, Jxz, Jyz, Jzz, cx, cy
-
-    and a body on a prismatic joint keeps m and c, or m alone. Joint torques stay the same, but
-    energies and reaction forces change.
+    A body on a revolute joint keeps the seven parameters Jxx - Jyy, Jxy, Jxz, Jyz, Jzz, cx and cy.
+    A body on a prismatic joint keeps m and c, or m alone. Joint torques stay the same, but energies
+    and reaction forces change.
     """
     context = joint_contexts(robot)
     return hand_over(robot, lambda i, body: khalil_gautier(robot.joints[i].type, context[i], body))
 
 
 def augment(robot: RobotModel) -> RobotModel:
-    """Lump the mass beyond each revolute joint on the parent, as a point at the joint's origin."""
+    """Lump the mass beyond each revolute joint on the parent, as point mass at its origin."""
     return hand_over(robot, lambda i, body: mass_at_origin(robot.joints[i].type, body))

@@ -21,7 +21,6 @@ class JointContext(NamedTuple):
     """
 
     g: Vector
-    """The acceleration of gravity."""
     pulls: tuple[Vector, ...] = ()
     """Vectors whose span contains gravity in frame i for every q."""
     first: Vector | None = None
@@ -39,7 +38,6 @@ class JointContext(NamedTuple):
     centre: Vector | None = ZERO
     """The point where all joint axes meet; None without such a point or after a prismatic joint."""
     prismatic_axes: tuple[Vector, ...] = ()
-    """The axes of the prismatic joints up to joint i."""
     stands_in: bool = False
     """Whether Jzz (or m on a prismatic joint) acts on the torques exactly as rotor inertia does."""
     reach: float = 1.0
@@ -49,7 +47,7 @@ class JointContext(NamedTuple):
 
 
 def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointContext]:
-    """Return each joint's `JointContext`; if `friction`, drive offsets absorb constant forces."""
+    """Return each joint's `JointContext`; with `friction`, drive offsets absorb constant forces."""
     at_zero = robot._at_zero
     reach = size(x for row in robot.dh for x in (row.b, row.a, row.d))
     weight = size(robot.g)
@@ -76,7 +74,6 @@ def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointConte
 
 
 def after_prismatic(seen: JointContext, friction: bool) -> JointContext:
-    """Return the context after a prismatic joint along z."""
     straight = not seen.spatial and (seen.u is None or along_z(seen.u))
     alone = all(vanishes([axis[2]]) for axis in seen.prismatic_axes)
     weightless = friction or vanishes([seen.g[2]], seen.weight)
@@ -88,7 +85,6 @@ def after_prismatic(seen: JointContext, friction: bool) -> JointContext:
 
 
 def after_revolute(seen: JointContext) -> JointContext:
-    """Return the context after a revolute joint about z."""
     seen = seen._replace(pulls=span_about_z(seen.pulls, seen.weight))
     if seen.u is None:
         return seen._replace(

@@ -107,9 +107,9 @@ class MinimalParameters(ComparedByData, Generic[Model]):
         return values
 
     def full(self, phi_min: ArrayLike) -> NDArray[Any]:
-        """Return standard parameters with the minimal parameters `phi_min`: Λ full(φ') = φ'.
+        """Return standard parameters φ that have the minimal parameters `phi_min`: Λ φ = `phi_min`.
 
-        All standard parameters with equal φ' give the same torques. The bodies may be unphysical,
+        All standard parameters with equal Λ φ give the same torques. The bodies may be unphysical,
         with zero masses. Leading axes of `phi_min` are preserved.
         """
         array = np.asarray(phi_min)

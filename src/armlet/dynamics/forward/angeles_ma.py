@@ -20,9 +20,10 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero, sqrt
 def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ by two least-squares solutions, with the bias b by Newton and Euler.
 
-    With H = PᵀP, x is the minimum-norm solution of Pᵀ x = τ - b, and q̈ the least-squares solution
-    of P q̈ = x. The Gram-Schmidt process, from the last column to the first, gives P = V Uᵀ with a
-    diagonal matrix VᵀV = D and a unit upper triangular matrix U. Then x = V y and
+    With H = PᵀP from `weighted_complement`, x is the minimum-norm solution of Pᵀ x = τ - b, and q̈
+    the least-squares solution of P q̈ = x. The Gram-Schmidt process, from the last column to the
+    first, gives P = V Uᵀ with orthogonal columns of V, a diagonal matrix D = VᵀV, and a unit upper
+    triangular matrix U. Then x = V y and
 
         D y = U⁻¹ (τ - b)
         Uᵀ q̈ = y
@@ -48,11 +49,11 @@ def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Sc
 
 
 def weighted_complement(robot: RobotModel, q: Vector) -> Matrix:
-    """Return P = N T, with T of `complement` and the factor N of the mass matrix M = NᵀN.
+    """Return P with PᵀP = H: P = N T, with T of `complement` and the mass matrix M = NᵀN.
 
-    P has seven rows per body: three for ω, three for v and one for the rotor. Those for ω are
-    √D Lᵀ ω with the central inertia I = L D Lᵀ, L unit upper triangular; where D has a zero, so
-    has P a row of zeros.
+    P has seven rows per body: three for ω, three for v and one for the rotor. The rows for ω are
+    √D Lᵀ ω, with a unit upper triangular L and the central inertia I = L D Lᵀ. A zero on the
+    diagonal of I gives a row of zeros in P.
     """
     P = np.zeros((robot.n, 7, robot.n), dtype=object)
     inertias = central_inertias(robot)

@@ -24,17 +24,18 @@ NOTHING.setflags(write=False)
 def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
     """Solve H q̈ = φ for q̈, by factors of H from articulated bodies.
 
-    H = U D Uᵀ, where D holds the inertias m̂ᵢ of the articulated bodies at their joints and
-    Uⱼᵢ = s · Bᵢⱼᵀ ψᵢ is the share of the torque of joint i that acts on joint j. Three systems are
-    solved: by a recursion to the base, in place, and by a recursion to the tips:
+    m̂ and ψ are those of `articulated_bodies`, s is the joint's unit twist, and Bᵢⱼ transforms a
+    twist from body j to body i beyond j; Bᵢ is Bᵢₚ, with the parent p. The factors of H = U D Uᵀ
+    are the diagonal matrix D of all m̂ᵢ and the unit triangular matrix of all Uⱼᵢ = s · Bᵢⱼᵀ ψᵢ.
+    Three systems are solved, the first by a recursion to the base, the last by one to the tips:
 
         U φ̂ = φ:     φ̂ᵢ = φᵢ - s · ηᵢ,  ηₚ += Bᵢᵀ (ηᵢ + ψᵢ φ̂ᵢ)
         D φ̃ = φ̂:     φ̃ᵢ = φ̂ᵢ / m̂ᵢ
         Uᵀ q̈ = φ̃:    q̈ᵢ = φ̃ᵢ - ψᵢ · Bᵢ μₚ,  μᵢ = Bᵢ μₚ + s q̈ᵢ
 
-    `accelerations` runs these recursions, with zero `wrenches` and `zeta`. They follow Saha 1999,
-    (33) to (37) and appendix B, on trees, but are about the joints' origins instead of the centres
-    of mass, so that the joint's unit twist s is a coordinate axis.
+    `accelerations` runs these recursions, with zero `wrenches` and `zeta`. They are those of Saha
+    1999, (33) to (37) and appendix B, for trees, and about the joints' origins instead of the
+    centres of mass: the joint's unit twist s is then a coordinate axis.
     """
     return accelerations(robot, q, phi, [NOTHING] * robot.n, [NOTHING] * robot.n)
 
@@ -48,21 +49,20 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
 def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ by articulated bodies, without computing the bias torques first.
 
-    Velocities and gravity alone give the angular velocity ω of each body and the acceleration a of
-    its origin, which is at r + h z from the parent's origin, with z the joint's axis. For Ω = ω̃ ω̃:
+    First, angular velocities ω and accelerations a of the origins are computed as if q̈ and ω̇ were
+    zero. The origin of body i is at r + h z from that of its parent p; z is the joint's axis. With
+    the joint's unit twist (w, v) and Ω = ω̃ ω̃:
 
         ωᵢ = ωₚ + w q̇ᵢ
         aᵢ = aₚ + Ωₚ (r + h z) + 2 ωᵢ × v q̇ᵢ,  from -g at the base
 
-    This motion needs the wrench η = (t, f) on body i and the acceleration ζ relative to the parent.
-    m, u and K are those of the augmented body; m is zero if the mass is lumped on the parent:
+    For this motion, body i needs the wrench η = (t, f), where m, u and K are those of the augmented
+    body (see `augment`). ζ is the acceleration of body i relative to its parent that is due to
+    velocities and still missing in a:
 
-        fᵢ = Ωᵢ uᵢ + mᵢ aᵢ
-        tᵢ = ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ
-        ζᵢ = (ωₚ × w q̇ᵢ, 0)
+        fᵢ = Ωᵢ uᵢ + mᵢ aᵢ,   tᵢ = ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ,   ζᵢ = (ωₚ × w q̇ᵢ, 0)
 
-    `accelerations` computes q̈ from τ, η and ζ. `from_factors` starts from τ - b instead, as counted
-    in Saha 1999, Table 2.
+    `accelerations` computes q̈ from τ, η and ζ.
     """
     n = robot.n
     X = robot.displacements(q)
@@ -105,14 +105,13 @@ def accelerations(
 
     Body i accelerates with s q̈ᵢ + ζᵢ relative to its parent p: s is the joint's unit twist, ζ the
     part due to velocities. Bᵢ transforms a twist from the parent's frame to the body's, Bᵢᵀ a
-    wrench back; m̂, ψ and M̂ⁱ are those of `articulated_bodies`. The first recursion runs towards the
-    base, the second from the base, where μ is zero:
+    wrench from the body's frame to the parent's. m̂, ψ and M̂ⁱ are those of `articulated_bodies`. The
+    first recursion runs towards the base. The second computes accelerations μ outwards from the
+    base, where μ is zero:
 
-        uᵢ = τᵢ - s · ηᵢ
-        ηₚ += Bᵢᵀ (ηᵢ + M̂ⁱ ζᵢ + ψᵢ uᵢ)
+        uᵢ = τᵢ - s · ηᵢ,   ηₚ += Bᵢᵀ (ηᵢ + M̂ⁱ ζᵢ + ψᵢ uᵢ)
 
-        μᵢ = Bᵢ μₚ + ζᵢ
-        q̈ᵢ = uᵢ / m̂ᵢ - ψᵢ · μᵢ,  then μᵢ += s q̈ᵢ
+        μᵢ = Bᵢ μₚ + ζᵢ,   q̈ᵢ = uᵢ / m̂ᵢ - ψᵢ · μᵢ,   then μᵢ += s q̈ᵢ
     """
     X = robot.displacements(q)
     m_hat, psi, left = articulated_bodies(robot, X)
@@ -137,16 +136,17 @@ def accelerations(
 def articulated_bodies(
     robot: RobotModel, X: Sequence[Displacement]
 ) -> tuple[list[Scalar], list[Vector], list[Matrix]]:
-    """Return m̂, ψ and M̂ⁱ of each articulated body: m̂ is its inertia along its free joint.
+    """Return m̂, ψ and M̂ⁱ of each articulated body: m̂ is the inertia about or along its joint.
 
-    Since joint i, of unit twist s, is free, the parent p feels only the part M̂ⁱ of the inertia M̂ᵢ:
+    Joint i, of unit twist s, is free. So only the part M̂ⁱ of the inertia M̂ᵢ loads the parent p.
+    Bᵢ transforms a twist from the parent's frame to the body's:
 
         ψ̂ᵢ = M̂ᵢ s,  m̂ᵢ = s · ψ̂ᵢ + (rotor inertia),  ψᵢ = ψ̂ᵢ / m̂ᵢ
         M̂ⁱ = M̂ᵢ - ψ̂ᵢ ψᵢᵀ
         M̂ₚ += Bᵢᵀ M̂ⁱ Bᵢ,  from M̂ₚ = [[J, c̃], [-c̃, m 1]], the body alone
 
-    Without a rotor, ψ is 1 and M̂ⁱ is 0 along s; a rotor adds terms in (rotor inertia) / m̂. The code
-    writes out the constants 1 and 0, so that operations with them are removed.
+    Along s, ψ is 1 and M̂ⁱ is 0, apart from terms in (rotor inertia) / m̂. The code writes out these
+    constants, so that constant folding removes operations with them.
     """
     n = robot.n
     m_hat: list[Scalar] = [0] * n
@@ -179,7 +179,7 @@ def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:
 def translate(screw: Screw, J: Matrix, C: Matrix, M: Matrix) -> tuple[Matrix, Matrix]:
     """Return the blocks J and C of an articulated inertia after a screw's translation h along e.
 
-    With S = h ẽ: C' = C + S M and J' = J + S Cᵀ + (S C'ᵀ)ᵀ; by entries, 10 products and 14 sums.
+    With S = h ẽ, the new blocks are C' = C + S M and J' = J + S Cᵀ + (S C'ᵀ)ᵀ.
     """
     (i, j), k, h = screw.others, screw.k, screw.h
     new_J, new_C = np.array(J, dtype=object), np.array(C, dtype=object)

@@ -16,16 +16,14 @@ from armlet.scalar import Scalar, Vector
 def rodriguez_kreutz(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ = H⁻¹ (τ - b), by operator factors of H⁻¹, with b by Newton and Euler.
 
-        H⁻¹ = (1 - h ψ K)ᵀ D̂⁻¹ (1 - h ψ K)
-
-    with h, G, D̂ and φ of `kalman_filter` and ψᵢ = φᵢ (1 - Gᵢ hᵢᵀ), Kᵢ = φᵢ Gᵢ. The factors are
-    recursions: the right factor runs to the base and gives the innovations ε, the left factor runs
-    to the tips, from λ = 0 at the base:
+    `kalman_filter` computes unit twists h, transition operators φ, gains G and inertias D̂. With F
+    of `armlet.dynamics.inertia.rodriguez_kreutz`, H = F D̂ Fᵀ. So q̈ follows in two steps. First,
+    ε = F⁻¹ (τ - b) is computed from the tips to the base, with wrenches z from outer bodies. Then
+    q̈ = F⁻ᵀ D̂⁻¹ ε is computed from the base, where the acceleration λ is zero, to the tips:
 
         εᵢ = τᵢ - bᵢ - hᵢ · zᵢ
         zₚ += φᵢ (zᵢ + Gᵢ εᵢ)
-        λᵢ = φᵢᵀ λₚ
-        q̈ᵢ = εᵢ / D̂ᵢ - Gᵢ · λᵢ,  then λᵢ += hᵢ q̈ᵢ
+        λᵢ = φᵢᵀ λₚ,   q̈ᵢ = εᵢ / D̂ᵢ - Gᵢ · λᵢ,   then λᵢ += hᵢ q̈ᵢ
     """
     h, phi, G, D_hat = kalman_filter(robot, q)
     z = [np.zeros(6, dtype=object)] * (robot.n + 1)

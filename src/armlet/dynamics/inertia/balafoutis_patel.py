@@ -16,17 +16,16 @@ def balafoutis_patel_62(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by generalised links.
 
     Augmented link i is body i with the masses beyond its revolute child joints lumped, off-line, at
-    the origins of these joints. Generalised link i, with first moment U and inertia E, consists of
-    the augmented links that joint i carries. It is added to generalised link p of the parent, where
-    the origin of joint i is at r. Without prismatic joints, m̂ᵢ is zero, as all mass is lumped:
+    the origins of these joints. Generalised link i consists of the augmented links that joint i
+    carries. It has the first moment U and the inertia E; its mass m̂ is only that on prismatic
+    joints. It is added to generalised link p of the parent. With the origin of body i at r:
 
-        Uₚ += ᵖRᵢ Uᵢ
-        Eₚ += ᵖRᵢ (Eᵢ - r̃ Ũᵢ - Ũᵢ r̃) ᵖRᵢᵀ
+        Uₚ += ᵖRᵢ Uᵢ,   Eₚ += ᵖRᵢ (Eᵢ - r̃ Ũᵢ - Ũᵢ r̃) ᵖRᵢᵀ
 
-    Mass on prismatic joints is added too. A unit acceleration of joint i needs the wrench
+    Further terms, for the mass on prismatic joints, are in `Displacement.body`. A unit acceleration
+    of joint i, of unit twist (w, v), needs the wrench
 
-        f = w × Uᵢ + m̂ᵢ v
-        t = Eᵢ w + Uᵢ × v
+        f = w × Uᵢ + m̂ᵢ v,   t = Eᵢ w + Uᵢ × v
 
     and column i of H is the projection of this wrench on the joints from i to the base.
     The source leaves out the moment Uᵢ × v in (6.3.29e).

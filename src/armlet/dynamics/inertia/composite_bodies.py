@@ -26,8 +26,7 @@ def composite_bodies(robot: RobotModel, q: Vector) -> Matrix:
 
     A unit acceleration of joint i alone, of twist (w, v), needs the wrench
 
-        fᵢ = m̂ᵢ v + w × ĉᵢ
-        tᵢ = Ĵᵢ w + ĉᵢ × v
+        fᵢ = m̂ᵢ v + w × ĉᵢ,   tᵢ = Ĵᵢ w + ĉᵢ × v
 
     and column i of H is the projection of this wrench on the twists of the joints j from i to the
     base, with (f, t)ₚ = ᵖXⱼ (f, t)ⱼ.

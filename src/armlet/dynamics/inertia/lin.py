@@ -42,8 +42,8 @@ def lin(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies about one common reference point.
 
     A unit acceleration of joint j alone needs the force e and the moment a on composite body j. All
-    moments are about one reference point, so only rotations are needed between frames. With the
-    axis z and the origin s (from the reference point) of joint m, and ŝ = z × s, in frame j (65):
+    moments are about one reference point, so that only rotations are needed between frames. In
+    frame j, z is the axis of joint m, s its origin from the reference point, and ŝ = z × s (65):
 
         joint m revolute   Hₘⱼ = z · aⱼ - ŝ · eⱼ
         joint m prismatic  Hₘⱼ = z · eⱼ

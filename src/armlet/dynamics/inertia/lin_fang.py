@@ -4,9 +4,9 @@ Composite body i is body i with all bodies it carries. It has mass m̂ᵢ, first
 Ĵᵢ about the origin and in the axes of frame i. A unit acceleration of joint i alone, with the axis
 (w, v), needs the force and the moment about this origin
 
-    fᵢ = w × ĉᵢ + m̂ᵢ v,    tᵢ = Ĵᵢ w + ĉᵢ × v,                           (7), (8)
+    fᵢ = w × ĉᵢ + m̂ᵢ v,    tᵢ = Ĵᵢ w + ĉᵢ × v                            (7), (8)
 
-and entry (j, i) of H, for j between i and the base, is their projection on the axis of joint j.
+Entry (j, i) of H, for j between i and the base, is their projection on the axis of joint j.
 The formulations differ in the axes used for the projection (Lin and Fang 1999).
 """
 
@@ -27,7 +27,7 @@ FromComposites = Callable[[RobotModel, Vector, Sequence[Body]], Matrix]
 
 
 def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], FromComposites]:
-    """Return a decorator whose `Formulation` computes composite bodies, then calls the function."""
+    """Return a decorator, like `describe`, for functions that take composite bodies as argument."""
 
     def decorate(function: FromComposites) -> FromComposites:
         @wraps(function)
@@ -46,9 +46,10 @@ def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], 
 
 @from_composites("Lin and Fang 1999, Formulation 1, (7)-(11), on trees; Lilly and Orin 1991")
 def lin_fang_1(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
-    """Joint-space inertia matrix H(q) from composite bodies, in the frames of the inner joints.
+    """Joint-space inertia matrix H(q) from composite bodies, projected in each joint's frame.
 
-    The force and moment of column i are transformed towards the base, from j to its parent p:
+    The wrench (f, t) that composite body i needs for a unit acceleration of joint i is transformed
+    from each body j to its parent p and projected on the unit twist (w, v) of joint p:
 
         (f, t)ₚ = ᵖXⱼ (f, t)ⱼ,    Hₚᵢ = w · tₚ + v · fₚ
     """
@@ -60,12 +61,13 @@ def lin_fang_1(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 def lin_fang_2(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """Joint-space inertia matrix H(q) from composite bodies, in the frame of the accelerated body.
 
-    The axis (w, v) and the origin r of joint j, transformed outwards to frame i, give
+    Composite body i needs the wrench (fᵢ, tᵢ) for a unit acceleration of joint i. The unit twist
+    (w, v) and the origin r of joint j, transformed outwards to frame i, give
 
-        Hⱼᵢ = w · (tᵢ + fᵢ × r) + v · fᵢ.
+        Hⱼᵢ = w · (tᵢ + fᵢ × r) + v · fᵢ
 
     The rotation of joint i about z does not change the z component of f × r, so this component is
-    computed in the axes before that rotation. In (20), -r is s.
+    computed in the axes before that rotation. In (20), s stands for -r.
     """
     X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     seen: list[dict[int, tuple[Vector, Vector, Vector]]] = [{} for _ in range(robot.n + 1)]
@@ -90,12 +92,13 @@ def lin_fang_2(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 def lin_fang_3(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """Joint-space inertia matrix H(q) from composite bodies, by the twists at unit joint speeds.
 
-    At unit speed of joint j, frame i has the angular velocity w and its origin the velocity v. With
-    s from the parent's origin to the origin of frame i
+    At unit speed of joint j, frame i has the angular velocity w, and its origin the velocity v.
+    s leads from the origin of parent p to that of frame i, and composite body i needs the wrench
+    (fᵢ, tᵢ) for a unit acceleration of joint i:
 
-        wᵢ = ⁱRₚ wₚ,    vᵢ = ⁱRₚ (vₚ + wₚ × s),    Hⱼᵢ = w · tᵢ + v · fᵢ,
+        wᵢ = ⁱRₚ wₚ,    vᵢ = ⁱRₚ (vₚ + wₚ × s),    Hⱼᵢ = wᵢ · tᵢ + vᵢ · fᵢ
 
-    where (w, v) is transformed outwards like a wrench (f, t). In (21), v is ŝ.
+    The twist (w, v) is thus transformed like a wrench (f, t). In (21), ŝ stands for v.
     """
     X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     twists: list[dict[int, Pair]] = [{} for _ in range(robot.n + 1)]
@@ -115,8 +118,8 @@ def lin_fang_4(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """Inertia matrix H(q) of a serial arm from composite bodies, in the frame n of the last body.
 
     The rotations ⁿRᵢ and the vectors s from the parent's origin to the body's are computed first,
-    in frame n, so the wrenches need no rotation on the way to the base. With f = ⁿRᵢ fᵢ and tᵢ in
-    frame n, from joint j to its parent p:
+    in frame n. The wrench (f, t) of column i is rotated to frame n once, and then needs no rotation
+    on the way to the base. From joint j to its parent p:
 
         tₚ = tⱼ + sⱼ × f,    Hₚᵢ = ⁿRₚ w · tₚ + ⁿRₚ v · f
     """
@@ -198,7 +201,7 @@ def from_parents(
         revolute joint    f = w × ĉᵢ,    t = ᵖRᵢ Ĵᵢ w + s × f
         prismatic joint   f = m̂ᵢ v,      t = hᵢ × v
 
-    and continues as in Formulation 1, (B5)-(B11).
+    From there, the wrench is transformed and projected as in `lin_fang_1`, (B5)-(B11).
     """
     m_hat, H = composite_masses(robot), np.zeros((robot.n, robot.n), dtype=object)
     for i, p in robot.base_to_tips():

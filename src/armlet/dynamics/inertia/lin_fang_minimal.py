@@ -33,9 +33,9 @@ from armlet.scalar import Matrix, Scalar, Vector
     contends=True,
 )
 def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
-    """Joint-space inertia matrix H(q) from minimal parameters, in the frames of the inner joints.
+    """Joint-space inertia matrix H(q) from minimal parameters, projected in each joint's frame.
 
-    Before s, the first revolute joint not parallel to an earlier one, (29)-(31) replace (7)-(11).
+    Before the first revolute joint not parallel to an earlier one, (29)-(31) replace (7)-(11).
     """
     return from_minimal(lin_fang_1, robot, q)
 
@@ -48,7 +48,7 @@ def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
 def lin_fang_2_minimal(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q) from minimal parameters, in the accelerated body's frame.
 
-    Before s, the first revolute joint not parallel to an earlier one, (32) replaces (20).
+    Before the first revolute joint not parallel to an earlier one, (32) replaces (20).
     """
     return from_minimal(lin_fang_2, robot, q)
 
@@ -56,15 +56,15 @@ def lin_fang_2_minimal(robot: RobotModel, q: Vector) -> Matrix:
 def from_minimal(entries: FromComposites, robot: RobotModel, q: Vector) -> Matrix:
     """Compute H by the formulation `entries`, with ĉ and Ĵ from minimal parameters.
 
-    Before s, all revolute axes are along u, so H depends on the moment tᵢ = Ĵᵢ w + ĉᵢ × v for a
-    unit acceleration of joint i only through u · tᵢ, which rotations do not change. `entries` gets
-    ĉ and Ĵ that make this moment zero, so it transforms only the force fᵢ = w × ĉᵢ + m̂ᵢ v. The
-    missing terms are added afterwards:
+    A unit acceleration of joint i needs the moment tᵢ = Ĵᵢ w + ĉᵢ × v. For joints before s (see the
+    module's docstring), all revolute axes are along u, so H depends only on the component u · tᵢ,
+    which rotations do not change. `entries` gets ĉ and Ĵ with which tᵢ is zero, and so transforms
+    only the force fᵢ = w × ĉᵢ + m̂ᵢ v. The missing terms are then added for joint i and all joints j
+    between i and the base, as in (30)-(32):
 
-        Hⱼᵢ += (w · u)ⱼ (u · tᵢ),    j between i and the base, or i,
+        Hⱼᵢ += (w · u)ⱼ (u · tᵢ)
 
-    where w · u is ±1 for a revolute joint and 0 for a prismatic joint. This gives (30), (31) of
-    Formulation 1 and (32) of Formulation 2. The source's δ only removes terms that are zero here.
+    Here w · u is ±1 for a revolute joint and 0 for a prismatic joint.
     """
     u, c_hat, J_hat, t_r = composites(robot, q)
     H = entries(robot, q, [*zip(composite_masses(robot), c_hat, J_hat, strict=True)])
@@ -81,9 +81,9 @@ def composites(
     """Return u, ĉ, Ĵ and u · t of the composite bodies, by recursion from the tips (Table VII).
 
     For joints r and s as in the module docstring, u is the axis of r in frame i, zero before r and
-    None from s on. Before s, Ĵ is zero, ĉ is zero for a prismatic joint, and V stands for u · V u.
-    Entry i of u · t is the moment about u for a unit acceleration of joint i. At a revolute joint,
-    u = (0, 0, ±1) (29):
+    None from s on. Before s, the returned Ĵ is zero, as is ĉ of prismatic joints, and V below is
+    the scalar u · V u. Entry i of u · t is the moment about u for a unit acceleration of joint i.
+    At a revolute joint, u = (0, 0, ±1) (29):
 
         revolute   u · tᵢ = (w · u) (Uzz + V)
         prismatic  u · tᵢ = κ¹ + (u × l)z
@@ -114,12 +114,13 @@ def over_joint(
 ) -> tuple[Vector, Matrix]:
     """Return l' and V': l and V of body i transformed over joint i, but not yet rotated.
 
-    Joint i translates by h along z. With k and U as in `minimal_bodies`:
+    Joint i translates by h along z. k and U are those of `minimal_bodies`:
 
         revolute   l' = k + l         V' = U + V - h (z̃ l̃' + l̃' z̃)                  (24), (34)
         prismatic  l' = l + m̂ h z     V' = V - h (z̃ ĉ~ + ĉ~ z̃) - m̂ h² z̃ z̃           (24), (35)
 
-    Before s, a = z - (u · z) u is the part of z perpendicular to u, zero for a revolute joint:
+    For joints before s (see the module's docstring), a = z - (u · z) u is the part of z
+    perpendicular to u, which is zero for a revolute joint, and V is the scalar u · V u:
 
         revolute   V' = Uzz + V
         prismatic  V' = V + h (m̂ h az + 2 κ² + 2 a · l),    κ² = a · k                   (40)
@@ -139,9 +140,9 @@ def over_mount(
 ) -> tuple[Vector, Matrix]:
     """Transform l and V of body i to the frame of its parent p, as for a body without mass.
 
-    If p is before s, `mount`, the constant part of the displacement, with its origin at b, adds
-    2 (b - (u · b) u) · l to u · V u, (36)-(40). If i is s, u · V u is first computed in the axes of
-    `mount`, where u is constant.
+    `mount` is the constant part of the displacement, with its origin at b. If p is before s, the
+    scalar u · V u grows by 2 (b - (u · b) u) · l, (36)-(40). If i is s, this scalar is first
+    computed from V in the axes of `mount`, where u is constant.
     """
     turn = joint._replace(h=0)
     if u_p is None:

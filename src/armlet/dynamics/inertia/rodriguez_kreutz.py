@@ -17,13 +17,15 @@ from armlet.scalar import Matrix, Scalar, Vector
 def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), as the product of its operator factors.
 
-    With the unit twists h, carriers φ, gains G and inertias D̂ of `kalman_filter`,
+    `kalman_filter` computes the inertias D̂, unit twists h and gains G, and for each body the
+    transition operator φ, which transforms a wrench from the body to its parent. With F for the
+    operator factor 1 + h φ K of (6.2.18):
 
-        H = (1 + h φ K) D̂ (1 + h φ K)ᵀ
-        (1 + h φ K)ⱼᵢ = hⱼ · φⱼᵢ Gᵢ,  j between i and the base, and ones on the diagonal
+        H = F D̂ Fᵀ,   Fᵢᵢ = 1
+        Fⱼᵢ = hⱼ · φⱼᵢ Gᵢ,  j between i and the base
 
-    where φⱼᵢ is the product of the carriers from i to j. The operators, which the source does not
-    define in (6.2.18), are in base axes.
+    φⱼᵢ transforms a wrench from body i to body j: it is the product of the transition operators of
+    body i and of all bodies between i and j.
     """
     h, phi, G, D_hat = kalman_filter(robot, q)
     factor = np.eye(robot.n, dtype=object)
@@ -42,15 +44,14 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
 def kalman_filter(
     robot: RobotModel, q: Vector
 ) -> tuple[list[Vector], list[Matrix], list[Vector], Vector]:
-    """Return unit twists h, carriers φ, gains G and inertias D̂, by a spatial Kalman filter.
+    """Return unit twists h, transition operators φ, gains G and inertias D̂, by a Kalman filter.
 
-    Twists (ω, v) and wrenches (moment, force) are at the bodies' origins, in base axes. The carrier
-    φ = [[1, r̃], [0, 1]] transforms a wrench from the body's origin to the parent's, where r leads
-    from the parent's origin to the body's. M is the body's spatial inertia. From the tips to the
-    base, the covariance P, which is the inertia of the articulated body, obeys a Riccati equation:
+    Twists (ω, v) and wrenches (moment, force) are about the bodies' origins, in base axes. With r
+    from the parent's origin to the body's, the transition operator φ = [[1, r̃], [0, 1]] transforms
+    a wrench from the body to the parent. M is the body's spatial inertia. From the tips to the
+    base, the inertia P of the articulated body obeys a Riccati equation, as a covariance does:
 
-        D̂ᵢ = hᵢ · Pᵢ hᵢ + (rotor inertia)
-        Gᵢ = Pᵢ hᵢ / D̂ᵢ
+        D̂ᵢ = hᵢ · Pᵢ hᵢ + (rotor inertia),   Gᵢ = Pᵢ hᵢ / D̂ᵢ
         Pₚ += φᵢ (Pᵢ - Gᵢ (Pᵢ hᵢ)ᵀ) φᵢᵀ,  from Pₚ = Mₚ
     """
     n = robot.n

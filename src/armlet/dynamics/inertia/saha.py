@@ -44,5 +44,4 @@ def between_centres(robot: RobotModel, q: Vector, com: Sequence[Vector]) -> list
 
 
 def shift(r: Vector) -> list[Screw]:
-    """Return the translation by r as three screws."""
     return [Screw(k, 1, 0, r[k]) for k in range(3)]

@@ -22,18 +22,19 @@ from armlet.scalar import Scalar, Vector
 def angeles_ma_rojas(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by Kane's equations.
 
-    A unit speed of joint i gives each body j that it carries the partial velocities w (angular) and
-    w × rᵢⱼ + v (of the centre of mass, which is at rᵢⱼ from the origin of frame i):
+    At unit speed of joint i, of unit twist (w, v), each body j from i outwards has the angular
+    velocity w, and its centre of mass, at rᵢⱼ from the origin of frame i, has the velocity
+    w × rᵢⱼ + v. The torque is the power of all forces F and moments M at these partial velocities:
 
-        τᵢ  = Σ over the bodies j that i carries of w · (Mⱼ + rᵢⱼ × Fⱼ) + v · Fⱼ
-        Fⱼ  = mⱼ × (acceleration of comⱼ),   Mⱼ = Iⱼ ω̇ⱼ + ωⱼ × Iⱼ ωⱼ
+        τᵢ  = Σⱼ w · (Mⱼ + rᵢⱼ × Fⱼ) + v · Fⱼ
+        Fⱼ  = mⱼ a_comⱼ,   Mⱼ = Iⱼ ω̇ⱼ + ωⱼ × Iⱼ ωⱼ
 
-    From -g at the base outwards, the acceleration of each centre of mass follows from the parent's.
-    With Ω = ω̇~ + ω̃ ω̃ and the origin of body i at r in its parent p:
+    The accelerations of the centres of mass are computed from the base, where they are -g, to the
+    tips. With Ω = ω̇~ + ω̃ ω̃ and the origin of body i at r in its parent p:
 
         a_comᵢ = a_comₚ + Ωₚ (r - comₚ) + Ωᵢ comᵢ + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
 
-    `joint_torques` computes the sums over the bodies j, from Fᵢ and Mᵢ + comᵢ × Fᵢ of each body.
+    `joint_torques` computes the sums over the bodies j.
     """
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)

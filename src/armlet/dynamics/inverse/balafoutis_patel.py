@@ -22,8 +22,9 @@ from armlet.scalar import Scalar, Vector
 def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations about the centres of mass.
 
-    The recursions are those of `luh_walker_paul`, with Ω = ω̇~ + ω̃ ω̃. The moment M in Euler's
-    equation is the dual of a tensor M~, which follows from the Euler tensor E = ½ tr(I) 1 - I:
+    The recursions and symbols are those of `luh_walker_paul`, with Ω = ω̇~ + ω̃ ω̃. The moment M in
+    Euler's equation is the dual vector of a tensor M~, computed from the Euler tensor
+    E = ½ tr(I) 1 - I of the inertia:
 
         aᵢ  = aₚ + Ωₚ r + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         Fᵢ  = mᵢ (aᵢ + Ωᵢ comᵢ)
@@ -51,19 +52,20 @@ def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
 def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations of augmented bodies.
 
-    The mass m̂ of each child, together with all that it carries, is lumped on the body, at the
-    child's origin r. This is done off-line unless the child's joint is prismatic:
+    The augmented body i is body i and, at each child's origin r, a point mass m̂: the mass of the
+    child and of all bodies beyond. The first moment u and inertia K of the augmented body are
+    constant if the joints of all children are revolute:
 
         uᵢ  = cᵢ + Σ m̂ r,   Kᵢ = Jᵢ - Σ m̂ r̃ r̃
 
-    Outwards, with Ω = ω̇~ + ω̃ ω̃, the acceleration a of the origin (-g at the base) and the part ζ
-    of a that a prismatic joint adds:
+    Let Ω = ω̇~ + ω̃ ω̃, and (w, v) the joint's unit twist. The acceleration a of the origin, -g at the
+    base, is computed from the base to the tips. A prismatic joint adds ζ. μ is part of the moment:
 
         ζᵢ  = 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         aᵢ  = aₚ + Ωₚ r + ζᵢ
         μᵢ  = Kᵢ ω̇ᵢ + ωᵢ × Kᵢ ωᵢ
 
-    Inwards, with Ü the second derivative of the composite body's first moment:
+    Towards the base, with Ü the second time derivative of the composite body's first moment:
 
         Üᵢ  = Ωᵢ uᵢ + Σ (Ü + m̂ ζ) of the children
         tᵢ  = μᵢ + uᵢ × aᵢ + Σ (t + r × (Ü + m̂ ζ)) of the children

@@ -17,8 +17,9 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[
     """Joint torques τ(q, q̇, q̈), by spatial Newton-Euler equations.
 
     A motion is a pair (angular, linear) and a force a pair (force, moment), about the origin and
-    in the axes of the body; S = (w, v) is the joint's unit twist. Outwards, from the acceleration
-    (0, -g) of the base, with `spatial_cross` as × and `momentum` as the product I V:
+    in the axes of the body; S = (w, v) is the joint's unit twist. × is `spatial_cross`, and
+    `momentum` multiplies by the spatial inertia I. Velocities V and accelerations A, which start
+    from 0 and (0, -g) at the base, and forces F are
 
         Vᵢ  = Vₚ + S q̇ᵢ
         Aᵢ  = Aₚ + Vᵢ × S q̇ᵢ + S q̈ᵢ

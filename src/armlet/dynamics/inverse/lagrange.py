@@ -23,8 +23,8 @@ def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[S
                      + Σ_{k,l≤j} tr(∂Wⱼ/∂qᵢ Eⱼ (∂²Wⱼ/∂qₖ∂qₗ)ᵀ) q̇ₖ q̇ₗ
                      - (g, 0) · ∂Wⱼ/∂qᵢ (c, m)ⱼ)
 
-    A derivative by qₖ inserts the joint's `twist_matrix` Qₖ after Wₖ: ∂Wⱼ/∂qₖ = Wₖ Qₖ ᵏWⱼ and, for
-    k ≤ l, ∂²Wⱼ/∂qₖ∂qₗ = ∂Wₗ/∂qₖ Qₗ ˡWⱼ.
+    With ᵏWⱼ the pose of body j in frame k, a derivative by qₖ inserts the joint's `twist_matrix` Qₖ
+    after Wₖ: ∂Wⱼ/∂qₖ = Wₖ Qₖ ᵏWⱼ and, for k ≤ l, ∂²Wⱼ/∂qₖ∂qₗ = ∂Wₗ/∂qₖ Qₗ ˡWⱼ.
     """
     n = robot.n
     g = np.append(robot.g, 0)
@@ -56,8 +56,8 @@ def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
     """Joint torques τ(q, q̇, q̈), by recursions of 4x4 matrices.
 
     W is the pose of a body in the base, A its pose in the parent, E its `pseudo_inertia`, whose
-    last column is (c, m), and Q the joint's `twist_matrix`. Outwards, `pose_rates` gives Ẅ.
-    Inwards, with the first moment and the mass of the composite body in ĉ:
+    last column is (c, m), and Q the joint's `twist_matrix`. `pose_rates` computes Ẅ. Then, from the
+    tips to the base, with the first moment and the mass of the composite body in ĉ:
 
         Dᵢ  = Eᵢ Ẅᵢᵀ + Σ A D of the children
         ĉᵢ  = (c, m)ᵢ + Σ A ĉ of the children
@@ -84,13 +84,13 @@ def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
 def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by recursions of 3x3 matrices.
 
-    W are the axes of a body in the base, R and r its axes and origin in its parent p, and E is the
-    Euler tensor of its inertia. Outwards, `pose_rates` gives W, Ẇ and Ẅ; the acceleration of the
-    origin is, in the base's axes,
+    W has the axes of a body in the base, R and r are the body's axes and origin in its parent p, E
+    is the Euler tensor of its inertia, and (w, v) its joint's unit twist. `pose_rates` computes W,
+    Ẇ and Ẅ. The acceleration of the origin is, in the base's axes,
 
         aᵢ  = aₚ + Ẅₚ r + 2 Ẇᵢ v q̇ᵢ + Wᵢ v q̈ᵢ
 
-    Inwards, with the force f in the base's axes and m̂, ĉ of the composite body:
+    Towards the base, with the force f in the base's axes and m̂, ĉ of the composite body:
 
         fᵢ  = mᵢ aᵢ + Ẅᵢ cᵢ + Σ f of the children
         Dᵢ  = cᵢ aᵢᵀ + Eᵢ Ẅᵢᵀ + Σ (R D + r fᵀ) of the children

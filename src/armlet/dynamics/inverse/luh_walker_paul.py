@@ -23,17 +23,15 @@ from armlet.scalar import Scalar, Vector
 def luh_walker_paul(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by vector Newton-Euler equations in the bodies' axes.
 
-    Outwards, with ω and ω̇ of `angular_rates`, the acceleration a of the body's origin (-g at the
-    base) and the origin r of body i in its parent p:
+    `angular_rates` computes ω and ω̇. The acceleration a of the body's origin is -g at the base.
+    With the origin of body i at r in its parent p, the linear half v of the joint's unit twist, and
+    the inertia I about the centre of mass com, force F and moment M follow from base to tips:
 
         aᵢ  = aₚ + ω̇ₚ × r + ωₚ × (ωₚ × r) + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         Fᵢ  = mᵢ (aᵢ + ω̇ᵢ × comᵢ + ωᵢ × (ωᵢ × comᵢ))
         Mᵢ  = Iᵢ ω̇ᵢ + ωᵢ × Iᵢ ωᵢ
 
-    Inwards, `joint_torques` sums the force f and the moment t about the origin:
-
-        fᵢ  = Fᵢ + Σ f of the children
-        tᵢ  = Mᵢ + comᵢ × Fᵢ + Σ (t + r × f) of the children
+    `joint_torques` sums the wrenches (F, M + com × F) about the origins, from the tips to the base.
     """
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)

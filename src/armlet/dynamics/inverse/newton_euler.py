@@ -20,22 +20,22 @@ def newton_euler(
 ) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by augmented bodies and the angular acceleration tensor.
 
-    At every angle, the mass on a revolute joint acts on the parent like a point mass at the joint's
-    origin, so it is lumped there, off-line. Body i has the first moment uᵢ and the inertia Kᵢ of
-    itself and of these points. Its mass mᵢ is zero if joint i is revolute.
+    The mass beyond a revolute joint acts, at every joint angle, like a point mass at the joint's
+    origin. It is therefore lumped there on the parent, off-line. Augmented body i has the first
+    moment uᵢ and the inertia Kᵢ of body i and of these point masses. Its mass mᵢ is zero if joint i
+    is revolute, because the mass is then lumped on the parent.
 
-    Outwards, `angular_motions` gives ω, ω̇ and Ω = ω̇~ + ω̃ ω̃, and `accelerations` the acceleration a
-    of each origin. Each body then needs the wrench, about its origin,
+    `angular_motions` computes ω, ω̇ and Ω = ω̇~ + ω̃ ω̃, and `accelerations` the acceleration a of each
+    origin. About its origin, each body needs the wrench
 
-        fᵢ  = Ωᵢ uᵢ + mᵢ aᵢ
-        tᵢ  = Kᵢ ω̇ᵢ + ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ
+        fᵢ = Ωᵢ uᵢ + mᵢ aᵢ,   tᵢ = Kᵢ ω̇ᵢ + ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ
 
-    and the tool adds the wrench that it exerts on the world. Inwards, each joint carries the sum:
+    plus, on the tool's body, the wrench that the tool exerts on the world. Towards the base, these
+    wrenches are summed, and projected on the joint's unit twist (w, v):
 
-        (f, t)ₚ += ᵖXᵢ (f, t)ᵢ
-        τᵢ  = w · tᵢ + v · fᵢ
+        (f, t)ₚ += ᵖXᵢ (f, t)ᵢ,   τᵢ = w · tᵢ + v · fᵢ
 
-    Unlike in Algorithm 5.7, mass on prismatic joints is not lumped: no constants are recomputed.
+    Unlike in Algorithm 5.7, mass on prismatic joints is not lumped, so that u and K are constant.
     """
     X = parallel_axes(robot, q)
     motions = angular_motions(robot, X, qd, qdd)

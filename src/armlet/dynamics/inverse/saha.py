@@ -17,15 +17,15 @@ def saha(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
 
         B   = [1 0; -(r + com)~ 1],   Ḃ = [0 0; -(ωₚ × r + ωᵢ × com + v q̇ᵢ)~ 0]
 
-    Outwards, from ξ = (0, -g) of the base, where ωᵢ × S applies to each half of S:
+    The twists ν and their rates ξ = (ω̇, a_com) start from 0 and (0, -g) at the base; ωᵢ × S is the
+    cross product with each half of S:
 
-        νᵢ  = νₚ + S q̇ᵢ
+        νᵢ  = B νₚ + S q̇ᵢ
         ξᵢ  = B ξₚ + Ḃ νₚ + S q̈ᵢ + ωᵢ × S q̇ᵢ
 
-    Only the angular half ω of ν is used. Inwards:
+    Only the angular half ω of ν is used. The wrenches γ are summed from the tips to the base:
 
-        γᵢ  = (I ω̇ᵢ + ωᵢ × I ωᵢ, m a_com) + Σ Bᵀ γ of the children,   ξᵢ = (ω̇ᵢ, a_com)
-        τᵢ  = S · γᵢ
+        γᵢ = (I ω̇ᵢ + ωᵢ × I ωᵢ, m a_com) + Σ Bᵀ γ of the children,   τᵢ = S · γᵢ
     """
     n = robot.n
     X = robot.displacements(q)

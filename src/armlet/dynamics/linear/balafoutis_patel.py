@@ -1,15 +1,18 @@
 """Linearised models by Balafoutis and Patel: Algorithm 7.1 and the closed forms behind it.
 
-Both differentiate the wrench (f, t) that moves composite body i, about its origin and in its axes.
-With the twist (w, v) of joint i, the rates ẇ = ω × w, v̇ = ω × v, ẅ = Ω w, v̈ = Ω v + a × w, and m̂,
-ĉ, Ĵ, ċ and L of the composite body (ĉ, Ĵ and ċ are U, E and U̇ in the book), the derivatives are
+Both differentiate the wrench (f, t) that moves composite body i: body i and all bodies beyond, with
+mass m̂, first moment ĉ and inertia Ĵ, all about the origin and in the axes of body i. The body has
+the angular velocity ω, its origin the acceleration a, and Ω = ω̇~ + ω̃ ω̃. Joint i has the unit twist
+(w, v), with the rates ẇ = ω × w, v̇ = ω × v, ẅ = Ω w and v̈ = Ω v + a × w. A prime is twice a rate:
+w' = 2 ẇ, v' = 2 v̇, c' = 2 ċ, where ċ is the rate of ĉ, and L' = 2 L, where `Composite` defines L.
+The derivatives of f and t with respect to q̈ᵢ, q̇ᵢ and qᵢ are
 
-    by q̈ᵢ:  m̂ v + w × ĉ                            Ĵ w + ĉ × v
-    by q̇ᵢ:  m̂ v' + w' × ĉ + w × c'                  Ĵ w' + ĉ × v' - L' w
-    by qᵢ:  m̂ v̈ + ẅ × ĉ + ẇ × c' + w × f            Ĵ ẅ + ĉ × v̈ - L' ẇ + w × t + v × f
+    q̈ᵢ:  m̂ v + w × ĉ                            Ĵ w + ĉ × v
+    q̇ᵢ:  m̂ v' + w' × ĉ + w × c'                  Ĵ w' + ĉ × v' - L' w
+    qᵢ:  m̂ v̈ + ẅ × ĉ + ẇ × c' + w × f            Ĵ ẅ + ĉ × v̈ - L' ẇ + w × t + v × f
 
-where a prime is twice a rate, c' = 2 ċ. The book treats revolute joints of serial arms; the code
-also holds for prismatic joints and trees.
+Balafoutis and Patel treat revolute joints of serial arms and write U, E and U̇ for ĉ, Ĵ and ċ. The
+code also holds for prismatic joints and trees.
 """
 
 from typing import NamedTuple
@@ -26,15 +29,15 @@ from armlet.scalar import Matrix, Scalar, Vector
 
 Triple = tuple[Matrix, Matrix, Matrix]
 Derivatives = tuple[Pair, Pair, Pair, Vector]
-"""Derivatives of a composite body's wrench by q̈, q̇ and q of its joint, and C' = L'ᵀ w + v × c'."""
+"""Derivatives of the wrench of composite body i with respect to q̈ᵢ, q̇ᵢ and qᵢ, as pairs (f, t), and
+the vector C' = L'ᵀ w + v × c'. The symbols are those of the module's docstring."""
 
 
 class Composite(NamedTuple):
     """Body i and all it carries, about its origin, in its axes; rates are relative to fixed axes.
 
     A mass beyond a revolute joint is lumped at the joint's origin, as in Algorithm 5.7, so m̂ counts
-    only the mass on prismatic joints. Rates are stored doubled: a prime is twice a rate. As ċ is
-    linear in ω, ω' = 2 ω gives c' = 2 ċ without further doubling.
+    only the mass on prismatic joints. Rates are stored doubled: a prime is twice a rate.
     """
 
     m: Scalar
@@ -58,17 +61,18 @@ def composites(
 ) -> list[Composite]:
     """The composite bodies and their rates, by recursion from the tips.
 
-    ω, ω̇ and Ω are those of `angular_motions`, a is that of `accelerations`, and u and K are the
-    first moment and the inertia of the augmented body. The origin of body i is at s in its parent p
-    and moves with ṡ = ωₚ × s + v q̇ᵢ:
+    ω, ω̇ and Ω are those of `angular_motions`, a is that of `accelerations`, and m, u and K are the
+    mass, first moment and inertia of the augmented body. The origin of body i is at s in its parent
+    p and moves with ṡ = ωₚ × s + v q̇ᵢ. The sums are over the children i of body p:
 
         (m̂, ĉ, Ĵ)ₚ = (m, u, K)ₚ + Σ ᵖXᵢ (m̂, ĉ, Ĵ)ᵢ
-        ċₚ = ωₚ × uₚ + Σ ċᵢ + m̂ᵢ ṡ
-        Nₚ = ω̃ₚ euler(Kₚ) + Σ Nᵢ + ċᵢ sᵀ + ṡ (ĉᵢ + m̂ᵢ s)ᵀ,    both with ω' for ω: c' and N'
+        ċₚ = ωₚ × uₚ + Σ (ċᵢ + m̂ᵢ ṡ)
+        Nₚ = ω̃ₚ euler(Kₚ) + Σ (Nᵢ + ċᵢ sᵀ + ṡ (ĉᵢ + m̂ᵢ s)ᵀ)
         fₚ = Ωₚ uₚ + mₚ aₚ + Σ fᵢ
-        tₚ = Kₚ ω̇ₚ + ωₚ × Kₚ ωₚ + uₚ × aₚ + Σ tᵢ + s × fᵢ
+        tₚ = Kₚ ω̇ₚ + ωₚ × Kₚ ωₚ + uₚ × aₚ + Σ (tᵢ + s × fᵢ)
 
-    From Balafoutis and Patel 1991, Algorithm 5.7 and (7.3.18a)-(7.3.18d), where L = N - tr(N) 1.
+    The code computes c' = 2 ċ and N' = 2 N, by the same formulas with 2 ω and 2 q̇ for ω and q̇. From
+    Balafoutis and Patel 1991, Algorithm 5.7 and (7.3.18a)-(7.3.18d), where L = N - tr(N) 1.
     """
     n = robot.n
     m, c, J = map(with_base, zip(*augment(robot).bodies, strict=True))
@@ -95,8 +99,8 @@ def rates(
 ) -> tuple[Vector, Matrix]:
     """Transform ċ and N to the parent's frame, which rotates with ω; ḣ is a prismatic joint's rate.
 
-    Of each screw of X, the rotation is applied first. The translation s = h e along axis e then has
-    the rate ṡ = ω × s + ḣ e.
+    For each screw of X, the rotation is applied first. The translation s = h e along axis e follows
+    and has the rate ṡ = ω × s + ḣ e.
     """
     rates = [w]
     for screw in X[:-1]:
@@ -127,9 +131,9 @@ class Axis(NamedTuple):
         return self.w @ t + self.v @ f
 
     def moves(self, f: Vector, t: Vector, C_prime: Vector) -> tuple[Scalar, Scalar, Scalar]:
-        """The derivatives of the torque of a joint further out by q̈, q̇ and q of this joint.
+        """The derivatives of an outer joint's torque with respect to q̈, q̇ and q of this joint.
 
-        (f, t) and C' are from the `Derivatives` of the outer body; (f, t) is that by q̈.
+        C' and (f, t), the derivative with respect to q̈, are from the outer body's `Derivatives`.
         """
         by_qd = self.w_prime @ t + self.v_prime @ f - self.w @ C_prime
         return self.along(f, t), by_qd, self.wdd @ t + self.vdd @ f - self.wd @ C_prime
@@ -166,7 +170,6 @@ def start(
 
 
 def derivatives(axis: Axis, body: Composite) -> Derivatives:
-    """The `Derivatives` of `body`, whose joint has the axis `axis`."""
     m, c, J, c_prime, L_prime, f, t = body
     w, v, wd, w_prime, v_prime, wdd, vdd = axis
     return (
@@ -184,7 +187,7 @@ def derivatives(axis: Axis, body: Composite) -> Derivatives:
 
 
 def by_recursion(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[Matrix, ...]:
-    """τ, H, V and P, body by body towards the base."""
+    """τ, H, V and P, with the derivatives of each body's wrench transformed towards the base."""
     X, tau, axes, derivatives, s_prime = start(robot, q, qd, qdd)
     H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
     for i, (by_qdd, own_by_qd, own_by_q, C_prime) in enumerate(derivatives):
@@ -199,7 +202,7 @@ def by_recursion(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple
 
 
 def by_entries(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[Matrix, ...]:
-    """τ, H, V and P, entry by entry."""
+    """τ, H, V and P, with the axis of each joint transformed outwards to all bodies beyond."""
     X, tau, axes, derivatives, s_prime = start(robot, q, qd, qdd)
     H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
     for j in range(robot.n):
@@ -224,14 +227,19 @@ def by_entries(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[M
 def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
     """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q, by Algorithm 7.1 of Balafoutis and Patel 1991.
 
-    The derivatives of the wrench of body i by q̈ᵢ, q̇ᵢ and qᵢ are transformed towards the base like
-    wrenches. C' = L'ᵀ w + v × c' is rotated too, with C' -= s' × f, where f is the force by q̈ᵢ. At
-    joint j with twist (w, v), the derivatives give column i above the diagonal. Row i left of the
-    diagonal follows from C' and the derivative (f, t) by q̈ᵢ (7.3.19):
+    Let (f, t) be the derivative of the wrench of composite body i with respect to q̈ᵢ, q̇ᵢ or qᵢ; the
+    module's docstring gives formulas. It is transformed towards the base like a wrench. At each
+    joint j on the way, of unit twist (w, v), it gives an entry of column i:
 
-        Hⱼᵢ, Vⱼᵢ, Pⱼᵢ = w · t + v · f of the derivatives by q̈ᵢ, q̇ᵢ, qᵢ
-        Vᵢⱼ = w' · t + v' · f - C' · w
-        Pᵢⱼ = ẅ · t + v̈ · f - C' · ẇ
+        Hⱼᵢ, Vⱼᵢ, Pⱼᵢ = w · t + v · f
+
+    Dots are rates relative to fixed axes, and a prime is twice a rate: w' = 2 ẇ, v' = 2 v̇. With the
+    derivative (f, t) with respect to q̈ᵢ and the vector C' of `Derivatives`, row i is (7.3.19)
+
+        Vᵢⱼ = w' · t + v' · f - C' · w,   Pᵢⱼ = ẅ · t + v̈ · f - C' · ẇ
+
+    C' is rotated to each parent, where s' × f is subtracted: s' = 2 ṡ is twice the velocity of the
+    body's origin relative to the parent's origin.
     """
     _, H, V, P = by_recursion(robot, q, qd, qdd)
     return H, V, P
@@ -247,10 +255,12 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
 def closed_forms(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
     """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q, entry by entry: (7.3.2)-(7.3.4) of Balafoutis, Patel 1991.
 
-    The derivatives of body i and the twist of joint j, with its rates, give the entries ij and ji.
-    The twist is transformed to the frame of body i, whose origin is further out by s:
+    As in `balafoutis_patel_71`, the derivatives of composite body i and the unit twist (w, v) of
+    joint j give the entries ij and ji. Here the twist and its rates are transformed outwards to
+    body i. A dot is a rate relative to fixed axes, a prime twice a rate. From a body to its child,
+    whose origin is at s, the linear halves change by
 
-        v + w × s,  v' + w' × s + w × s',  v̈ + ẅ × s + ẇ × s'
+        v += w × s,   v' += w' × s + w × s',   v̈ += ẅ × s + ẇ × s'
     """
     _, H, V, P = by_entries(robot, q, qd, qdd)
     return H, V, P

@@ -1,11 +1,11 @@
 """Models of an arm in the coordinates of its tool, nonlinear and linearised.
 
-The velocity of the tool is χ̇ = Jq q̇ with the geometric Jacobian Jq. Its angular half ω is not the
-rate of any coordinates. So in the linearised model δχ = Jq δq is a small rotation δφ and a small
-translation, and δχ̇ = Jq' δq + Jq δq̇ is its rate. The variation of ω is the angular half of δχ̇,
-plus δφ × ω. With six joints Jq is square, as in the book. With fewer, the left inverse of Jq is
-used, for the possible motions of the tool. With more, a ModelError is raised. In singular postures,
-the formulas divide by zero.
+The velocity of the tool is χ̇ = Jq q̇ with the geometric Jacobian Jq. The angular half ω of χ̇ is not
+the rate of any coordinates. In the linearised model, δχ = Jq δq therefore stands for a small
+rotation δφ and a small translation, and δχ̇ = Jq' δq + Jq δq̇ is the rate of δχ. The variation of ω
+is the angular half of δχ̇, plus δφ × ω. With six joints, Jq is square, as in Balafoutis and Patel
+1991. With fewer joints, the left inverse of Jq restricts the model to motions that the tool can
+make. With more joints, a ModelError is raised. In singular postures, the formulas divide by zero.
 """
 
 from collections.abc import Callable
@@ -88,7 +88,7 @@ def cartesian_linearization(
 
 
 def check(robot: RobotModel, frame: str | None) -> None:
-    """Raise a ModelError unless all coordinates move the frame and there are at most six."""
+    """Raise a ModelError if a coordinate does not move the frame or there are more than six."""
     body, _ = robot.frame(frame)
     path = robot.path(body)
     moving = len({robot.couplings[i].leader for i in path} if robot.couplings else path)
