@@ -384,6 +384,18 @@ def test_simulate_writes_the_motion_and_tells_it(tmp_path):
     assert pushed["last"]["tau"] == [1.0, 1.0]
 
 
+def test_an_arm_is_held_against_springs_and_with_gravity_compensation(tmp_path):
+    path = tmp_path / "sprung.toml"
+    armlet.load("planar2r").to_toml(path)
+    passive = """
+spring = { stiffness = 5.0, reference = 0.5 }
+gravity_compensation = { mass = 0.7, moment = [0.3, 0.0, 0.0] }
+"""
+    path.write_text(path.read_text().replace("\n\n[[frame]]", passive + "\n[[frame]]"))
+    held = shown("simulate", str(path), "--torque", "hold", "--duration", "0.5", "--json")
+    assert held["last"]["q"] == pytest.approx([0, 0], abs=1e-9)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

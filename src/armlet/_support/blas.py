@@ -12,8 +12,8 @@ from typing import Any
 class SingleBlasThread(ContextDecorator):
     """A reentrant, thread-safe context in which BLAS uses one thread.
 
-    The whole process has one number of threads: the first of several overlapping contexts sets it
-    to one, and the last to end restores it.
+    The number of threads is a setting of the whole process: the first of several overlapping
+    contexts sets it to one, and the last to end restores it.
     """
 
     def __init__(self) -> None:

@@ -572,17 +572,17 @@ def from_mujoco(model: object, options: ModelOptions) -> Robot:
 def from_pinocchio(model: object, options: ModelOptions) -> Robot:
     """Convert a `pinocchio.Model` to a robot.
 
-    Revolute, unbounded revolute and prismatic joints about any axis, inertias, armature, rotor
-    inertia times the gear ratio squared, damping, dry friction, limits, frames and gravity are
-    read. Free, planar and spherical joints are refused unless they are locked at 0, as in
-    `lock={"root": 0}`. All other types of joint are refused.
+    The function reads revolute, unbounded revolute and prismatic joints about any axis, inertias,
+    armature, rotor inertia times the gear ratio squared, damping, dry friction, limits, frames and
+    gravity. It refuses free, planar and spherical joints unless they are locked at 0, as in
+    `lock={"root_joint": 0}`, and all other types of joint.
 
     Parameters
     ----------
     model : pinocchio.Model
-        The model, whose data are read; the package pinocchio is not imported.
+        The model; armlet reads its attributes and does not import pinocchio.
     name : str, optional
-        The name of the robot, also used for the model in messages; by default the model's name.
+        The name of the robot, which messages use too; by default the model's name.
     lock, mimic, tool, gravity, strict, tolerance, passive, order
         As in `load`; order="file" is the order of the model. `mimic` and `passive` have no effect,
         since no mimic joints or springs are read from a `pinocchio.Model`.

@@ -169,7 +169,7 @@ def friction_torque(robot: RobotModel, qd: State) -> Vector:
 
 @with_coupling("passive_torque")
 def passive_torque(robot: RobotModel, q: State, qd: State) -> Vector:
-    """Friction and spring torques, less the gravity torques of the compensated masses."""
+    """Torques against friction and springs, minus the gravity torques that are compensated."""
     springs = [s.stiffness * (x - s.reference) for s, x in zip(robot.springs, q, strict=True)]
     lifted = gravity_torque(robot._compensated_bodies(), q)
     return friction_torque(robot, qd) + np.array(springs) - lifted

@@ -32,7 +32,7 @@ IN_WORDS = {
     "rk4": "Runge and Kutta's method of fourth order",
     "rosenbrock2": "the method ROS2, implicit in friction and stops",
 }
-"""Integrator of a simulated arm -> description. `sources` has a C file for each integrator."""
+"""Integrator that a unit may use -> description; `sources` has a C file for each."""
 TIME = "time"
 """Name of the time variable in FMI; an argument named t becomes this variable."""
 UNITS = {

@@ -75,7 +75,10 @@ def build_description(block: Block, sources: Sequence[str]) -> str:
 
 
 def _fmi3(block: Block, variables: ET.Element, structure: ET.Element) -> None:
-    """Add one XML element per variable; value references count the variables from 0."""
+    """Add one XML element per variable, and one per output and initial unknown.
+
+    A variable's value reference is its index.
+    """
     number = {x.name: k for k, x in enumerate(block.variables)}
     for x in block.variables:
         causality, variability = CAUSALITY[x.kind]

@@ -118,7 +118,7 @@ def add_symbols(addresses: Mapping[str, int]) -> None:
 
 
 def machine(effort: int = 3) -> Any:
-    """Return a new LLVM target machine for `cpu()`; an engine takes ownership of its machine."""
+    """Return a new LLVM target machine for `cpu()`; an engine that is given one will own it."""
     here = cpu()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=here.name, features=here.features, opt=effort, jit=True

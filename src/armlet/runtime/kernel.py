@@ -110,7 +110,7 @@ class Kernel:
 
     @cached_property
     def _most_entries(self) -> int:
-        """The largest size of the first input's array that the compiled entry accepts."""
+        """The most numbers in the first array of arguments that the compiled entry accepts."""
         size = max((x.size for x in [*self.program.inputs.values()][:1]), default=0)
         return most_rows(self.code) * max(1, size)
 

@@ -75,7 +75,8 @@ def parallel_for(
 
     Every block but the last has a multiple of `grain` rows; `step` must be a multiple of `grain`.
     After an interrupt, the function waits for running blocks, so that nothing is written after it
-    returns. A second interrupt ends this wait, so `work` must hold references to its arrays.
+    returns. A second interrupt ends this wait while blocks may still be written: `work` must hold
+    references to its arrays.
     """
     threads = min(int(threads), HELPERS.most + 1)
     if threads == 1 or count < 2 * threads:

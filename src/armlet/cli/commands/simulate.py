@@ -37,8 +37,8 @@ def simulate(
     torque: Annotated[
         str,
         typer.Option(
-            help="zero (free fall), hold (gravity torques, damping), or a .csv or .npy file with "
-            "a row of torques for every dt."
+            help="zero (free fall), hold (balances gravity and springs), or a .csv or .npy file "
+            "with a row of torques for every dt."
         ),
     ] = "zero",
     friction: Annotated[bool, typer.Option(help="Whether drives have friction.")] = True,
@@ -96,12 +96,13 @@ def _torque(arm: Robot, text: str) -> Any:
 
 
 def holding_torque(arm: Robot) -> Function:
-    """Return a torque function that balances gravity, and stops the arm in about a second."""
+    """Return a torque function that balances gravity and springs, and stops a moving arm."""
+    smooth = arm._without_friction()
 
     @function(arm)
     def hold(q: Array, qd: Array) -> Array:
-        tau: Array = arm.gravity_torque(q) - 5 * arm.inertia_matrix(q) @ qd
-        return tau
+        tau: Array = arm.gravity_torque(q) + smooth.passive_torque(q, qd)
+        return tau - 5 * arm.inertia_matrix(q) @ qd
 
     return hold
 

@@ -71,7 +71,7 @@ RADIUS = 0.1
 
 
 def likely_bodies(phi: Array) -> Array:
-    """Replace every non-physical body by a ball with the mean mass of physical bodies, or 1 kg."""
+    """Replace every non-physical body by a ball with the physical bodies' mean mass, else 1 kg."""
     physical = np.array([is_consistent(body[None]) for body in phi])
     mass = float(phi[physical, 9].mean()) if physical.any() else 1.0
     J = 0.4 * mass * RADIUS**2
