@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet.api import compile
-from armlet.cli.reference import random_states
+from armlet.cli.reference_values import random_states
 from armlet.errors import ArmletError
 from armlet.formats.urdf import urdf_text
 from armlet.graph import Count, Program

@@ -10,7 +10,7 @@ from armlet.api import compile, trace
 from armlet.cli import charts
 from armlet.cli.options import Json, Plot, quantities
 from armlet.cli.output import Table, Terminal, print_json, progress, styled_text
-from armlet.cli.reference import by_definition, deviation, random_states
+from armlet.cli.reference_values import by_definition, deviation, random_states
 from armlet.cli.robot_options import Choice, FrameName, takes_robot
 from armlet.cli.timing import medians
 from armlet.dynamics import FORMULATIONS, QUANTITIES

@@ -16,7 +16,7 @@ from armlet._support.files import check_writable, expand_user, write
 from armlet.api import Robot, function, minimal_parameters, trace
 from armlet.cli.options import Json
 from armlet.cli.output import Table, Terminal, print_json, progress
-from armlet.cli.reference import by_definition, deviation, random_states
+from armlet.cli.reference_values import by_definition, deviation, random_states
 from armlet.cli.robot_options import Choice, FrameName, takes_robot
 from armlet.cli.timing import ARMLET, LIBRARIES, NUMPY, PINOCCHIO, ROWS, Times, measure, pinocchio
 from armlet.dynamics import QUANTITIES

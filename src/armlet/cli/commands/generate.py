@@ -15,7 +15,7 @@ from armlet.api import Robot, cheapest, formulations, trace
 from armlet.cli.options import completion, name_option
 from armlet.cli.options import functions as function_names
 from armlet.cli.output import Terminal, print_json, progress
-from armlet.cli.reference import reference
+from armlet.cli.reference_values import reference_values
 from armlet.cli.robot_options import Choice, FrameNames, takes_robot
 from armlet.codegen.project import MARK, Function, project
 from armlet.codegen.source.c import LANGUAGES
@@ -207,7 +207,7 @@ class Request:
                 best = cheapest(arm, quantity, **options)
                 program, name, simplified = best.program, best.formulation, ", simplified"
             source = f"{name}: {formulations(quantity)[name].source}{simplified}"
-        expected = reference(arm, self.quantities, self.frames)
+        expected = reference_values(arm, self.quantities, self.frames)
         return Function(replace(program, name=self.name), about, source, expected)
 
 

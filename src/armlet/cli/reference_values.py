@@ -15,7 +15,7 @@ from armlet.robot.robot import GROUPS
 Array = np.ndarray[Any, Any]
 
 
-def reference(
+def reference_values(
     robot: RobotModel, quantities: Sequence[str], frames: Sequence[str] = ()
 ) -> Reference:
     """Return a function that computes `quantities` at one state from their definitions.
