@@ -1,6 +1,7 @@
 """`armlet identify` on the command line."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -77,6 +78,7 @@ def test_options_that_make_no_sense_are_refused(files):
     for options, message in (
         (("--estimator", "magic"), "--estimator is 'magic': expected one of ordinary, weighted"),
         (("--boxes", "0.1"), "--boxes is about physical bodies: expected no --no-physical"),
+        (("-o", "a.urdf"), "--out is about physical bodies: expected no --no-physical"),
         (("--payload", "1,0,0,0"), "--loaded and --payload belong together"),
         (("--ratios", "1"), "--ratios is '1': expected 2 numbers with commas between"),
         (("--loaded", log, "--payload", "1,2"), "--payload is '1,2': expected 4 or 10 numbers"),
@@ -84,6 +86,19 @@ def test_options_that_make_no_sense_are_refused(files):
         code, text = run(log, *options)
         assert code != 0
         assert message in " ".join(text.split())
+
+
+def test_an_arm_is_written_only_with_cvxpy_which_the_error_names(files, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "cvxpy", None)
+    arguments = [
+        "identify",
+        "planar2r",
+        str(files / "plain_tau.npz"),
+        "-o",
+        str(tmp_path / "a.urdf"),
+    ]
+    done = CliRunner().invoke(app, arguments)
+    assert "cvxpy is needed" in f"{done.output}{done.exception or ''}"
 
 
 def test_currents_of_coupled_joints_are_reported(tmp_path):

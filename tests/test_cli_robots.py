@@ -237,6 +237,13 @@ def passes_its_test(folder):
 
 
 @needs("gcc")
+def test_several_quantities_without_a_frame_are_one_function(tmp_path):
+    shown("generate", "planar2r", "-f", "terms=inertia_matrix,bias", "-o", tmp_path, "--json")
+    assert "planar2r_terms(" in (tmp_path / "planar2r_dynamics.h").read_text()
+    assert passes_its_test(tmp_path)
+
+
+@needs("gcc")
 def test_several_frames_are_several_functions(tmp_path):
     made = shown(
         "generate",
@@ -382,6 +389,15 @@ def test_simulate_writes_the_motion_and_tells_it(tmp_path):
     options = ("--duration", "0.1", "--dt", "0.01", "--method", "rk4", "--json")
     pushed = shown("simulate", "planar2r", "--torque", str(torques), *options)
     assert pushed["last"]["tau"] == [1.0, 1.0]
+
+
+def test_the_default_start_is_within_the_limits():
+    panda = armlet.load("panda")
+    done = shown("simulate", "panda", "--torque", "hold", "--duration", "0.1", "--json")
+    q = np.array(done["last"]["q"])
+    assert ((panda.lower < q) & (q < panda.upper)).all()
+    assert q[3] == pytest.approx((panda.lower[3] + panda.upper[3]) / 2)
+    assert q[0] == pytest.approx(0)
 
 
 def test_an_arm_is_held_against_springs_and_with_gravity_compensation(tmp_path):

@@ -234,6 +234,7 @@ def _labelled(
     names: Sequence[str], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield (label, name, options) for each quantity or, if frames are listed, for each frame."""
+    options = {key: x for key, x in options.items() if x is not None and x is not False}
     for name in names:
         if names.count(name) > 1:
             raise ArmletError(f"{name} is given {names.count(name)} times: expected once")

@@ -85,7 +85,7 @@ def identify(
     ] = None,
     physical: Annotated[
         bool | None,
-        typer.Option(help="Estimate physical bodies, too; by default if cvxpy is installed."),
+        typer.Option(help="Estimate physical bodies, too; by default with cvxpy, and for --out."),
     ] = None,
     validation: Annotated[
         float, typer.Option(help="The share of the time at the end of every run that is held out.")
@@ -110,8 +110,10 @@ def identify(
 
     Example: armlet identify panda run1.csv run2.csv -o identified.urdf --report report.html
     """
-    if boxes is not None and physical is False:
-        raise DataError("--boxes is about physical bodies: expected no --no-physical")
+    needs_bodies = any(path.suffix in (".urdf", ".toml") for path in out or ())
+    if physical is False and (needs_bodies or boxes is not None):
+        option = "--boxes" if boxes is not None else "--out"
+        raise DataError(f"{option} is about physical bodies: expected no --no-physical")
     method = one_of(estimator, "--estimator", ESTIMATORS)
     for path in out or ():
         suffix(path, f"--out {path.name}", OUT)
@@ -143,7 +145,7 @@ def identify(
             arm,
             readers if len(readers) > 1 else readers[0](),
             model=TorqueModel(rotors=rotors, friction=friction, gains=gains),
-            physical=physical if boxes is None else Physical(boxes=boxes),
+            physical=(needs_bodies or physical) if boxes is None else Physical(boxes=boxes),
             estimator=method,
             validation=validation,
             client=client,
@@ -182,7 +184,7 @@ def _read_loaded(load: Load, path: Path, arm: Robot, options: dict[str, Any]) ->
 
 
 def _print(arm: Robot, result: Identified, written: list[str]) -> None:
-    table = Table(["parameter"], ["value", "deviation", "%"])
+    table = Table(["parameter (* combined)"], ["value", "deviation", "%"])
     for name, x, s in zip(result.names, result.values, result.deviations, strict=True):
         share = 100 * s / max(abs(x), np.finfo(float).tiny)
         percent = f"{share:.1f}" if share < 1000 else "> 1000"

@@ -17,13 +17,10 @@ from armlet.cli.robot_options import Choice, takes_robot
 from armlet.errors import DataError, quote
 from armlet.simulation import INTEGRATORS, Plant, Trajectory
 from armlet.simulation.simulate import ADAPTIVE
+from armlet.view import start_posture
 
 Array = NDArray[np.float64]
 LIMITS = ("ignore", "stop", "error")
-
-
-def _at_start(what: str) -> Any:
-    return typer.Option(help=f"{what} at the start, numbers with commas between; zeros by default.")
 
 
 @takes_robot()
@@ -32,13 +29,19 @@ def simulate(
     duration: Annotated[float, typer.Option(help="Duration in s.")] = 5.0,
     dt: Annotated[float | None, typer.Option(help="Time between rows, and of fixed steps.")] = None,
     method: Annotated[str | None, name_option("The integrator", (*ADAPTIVE, *INTEGRATORS))] = None,
-    q0: Annotated[str | None, _at_start("Positions")] = None,
-    qd0: Annotated[str | None, _at_start("Velocities")] = None,
+    q0: Annotated[
+        str | None,
+        typer.Option(
+            help="Positions at the start, numbers with commas between; by default zeros, and the "
+            "middle of limits that exclude zero."
+        ),
+    ] = None,
+    qd0: Annotated[str | None, typer.Option(help="Velocities, likewise; zeros by default.")] = None,
     torque: Annotated[
         str,
         typer.Option(
-            help="zero (free fall), hold (balances gravity and springs), or a .csv or .npy file "
-            "with a row of torques for every dt."
+            help="zero (free fall), hold (balances gravity and springs, damps the motion), or a "
+            ".csv or .npy file with a row of torques for every dt."
         ),
     ] = "zero",
     friction: Annotated[bool, typer.Option(help="Whether drives have friction.")] = True,
@@ -55,7 +58,7 @@ def simulate(
     one_of(limits, "--limits", LIMITS)
     run = simulation.simulate(
         Plant(arm, friction, stops=limits == "stop"),
-        np.zeros(arm.nq) if q0 is None else numbers("--q0", q0, arm.nq),
+        start_posture(arm) if q0 is None else numbers("--q0", q0, arm.nq),
         np.zeros(arm.nv) if qd0 is None else numbers("--qd0", qd0, arm.nv),
         _torque(arm, torque),
         duration=duration,
