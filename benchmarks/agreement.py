@@ -44,9 +44,9 @@ def compare(path, of, folder):
             robot = armlet.load(path, mimic="free", folders=[folder])
     except armlet.ArmletError:
         return "is refused"
-    if not 0 < robot.n <= MOST:
+    if not 0 < robot.nv <= MOST:
         return f"no joint, or more than {MOST}"
-    q, qd = np.random.default_rng(0).normal(size=(2, robot.n))
+    q, qd = np.random.default_rng(0).normal(size=(2, robot.nv))
     try:
         ours = value(robot, "inertia_matrix", q), value(robot, "bias", q, qd)
     except armlet.ArmletError:

@@ -144,7 +144,7 @@ def with_casadi(robot, folder, sites):
         gcc,
         *FAST,
         '-DCODE="printed.c"',
-        f"-DJOINTS={robot.n}",
+        f"-DJOINTS={robot.nv}",
         f"-I{folder}",
         str(loops),
         "-lm",
@@ -173,9 +173,9 @@ def native(robot, folder, sites, rounds, skipped):
     found = {"versions": versions, "quantities": {}}
     for quantity in QUANTITIES:
         kernel = armlet.compile(robot, quantity)
-        states = random_states(quantity, robot.n, STATES)
-        padded = [*states, *[np.zeros((STATES, robot.n))] * (3 - len(states))]
-        out = np.zeros(robot.n * 10 * robot.n)
+        states = random_states(quantity, robot.nv, STATES)
+        padded = [*states, *[np.zeros((STATES, robot.nv))] * (3 - len(states))]
+        out = np.zeros(robot.nv * 10 * robot.nb)
         pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*padded, out)]
         loops = {
             name: Timed(functions[quantity], (*pointers, ctypes.c_long(TURNS)), TURNS)
@@ -187,7 +187,7 @@ def native(robot, folder, sites, rounds, skipped):
         found["quantities"][quantity] = {name: time._asdict() for name, time in times.items()}
         for name in loops if quantity != "regressor" else ():
             libraries[name][quantity](*pointers, ctypes.c_long(1))
-            theirs = _in_rows(out[: mine.size], robot.n, name)
+            theirs = _in_rows(out[: mine.size], robot.nv, name)
             off = np.abs(theirs - mine).max() / np.abs(mine).max()
             found["quantities"][quantity][name]["difference"] = float(off)
     return found

@@ -62,7 +62,7 @@ def apart(q, qd):
 
 def main():
     rng = np.random.default_rng(0)
-    q, qd = rng.uniform(-1, 1, (2, robot.n))
+    q, qd = rng.uniform(-1, 1, (2, robot.nv))
     given = q, qd, np.array([0.3, 0.2, 0.5]), np.full(robot.nv, 87.0)
     peer = Pinocchio()
     error = np.abs(controller(*given) - peer.controller(*given)).max()

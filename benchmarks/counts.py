@@ -52,7 +52,7 @@ def counts(names=None):
         name: {
             quantity: _counts_of(robot, quantity)
             for quantity in QUANTITIES
-            if robot.n <= 6 or not quantity.startswith("cartesian")
+            if robot.nv <= 6 or not quantity.startswith("cartesian")
         }
         for name, robot in arms.items()
         if names is None or name in names

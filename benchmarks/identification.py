@@ -39,7 +39,7 @@ def make_log(robot, seed):
     """A log of a Panda, 1 kHz."""
     rng = np.random.default_rng(seed)
     t, w = 1e-3 * np.arange(ROWS), 2 * np.pi * np.array([0.1, 0.17, 0.31])
-    a, b = 0.3 * rng.normal(size=(2, robot.n, 3))
+    a, b = 0.3 * rng.normal(size=(2, robot.nv, 3))
     s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
     q, qd = s @ a.T + c @ b.T, (c * w) @ a.T - (s * w) @ b.T
     tau = robot.inverse_dynamics(q, qd, -(s * w**2) @ a.T - (c * w**2) @ b.T)

@@ -50,7 +50,7 @@ def measure(robot, quantity, rounds, host, others):
     """All times of one quantity in seconds per state, with those of peers, as plain data."""
     kernels = {dtype: armlet.compile(robot, quantity, dtype=dtype) for dtype in DTYPES}
     kernel = kernels["float64"]
-    states = random_states(quantity, robot.n, batch_rows(kernel))
+    states = random_states(quantity, robot.nv, batch_rows(kernel))
     count = kernel.program.count()
     one = tuple(np.ascontiguousarray(x[0]) for x in states)
     mine = getattr(robot, quantity)(*one)  # from now on the method is the compiled entry
@@ -335,7 +335,7 @@ def run(robot, rounds):
     quantities = track(QUANTITIES, "timing", console=Console(stderr=True), transient=True)
     return {
         "robot": robot.name,
-        "joints": robot.n,
+        "joints": robot.nv,
         "machine": host,
         "quantities": {name: measure(robot, name, rounds, host, others) for name in quantities},
         "skipped": skipped,

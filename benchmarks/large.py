@@ -103,7 +103,7 @@ def in_process(path, quantity, way):
 
 def table(path, names):
     robot = load(path)
-    print(f"{robot.name}, {robot.n} joints: first calls in s; µs of a state (Pinocchio's / it)")
+    print(f"{robot.name}, {robot.nv} joints: first calls in s; µs of a state (Pinocchio's / it)")
     print(f"{'quantity':24} {'one':>12} {'rows':>12} {'one':>16} {'rows':>16}")
     for quantity in names:
         every = [in_process(path, quantity, way) for way in ("one", "rows")]

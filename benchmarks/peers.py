@@ -78,9 +78,9 @@ def mujoco(robot: RobotModel) -> Peer:
     model.opt.disableflags |= mj.mjtDisableBit.mjDSBL_CONSTRAINT
     data = mj.MjData(model)
     names = [model.joint(i).name for i in range(model.njnt)]
-    if model.nq != robot.n or names != list(robot.joint_names):
+    if model.nq != robot.nv or names != list(robot.joint_names):
         raise ValueError("its coordinates are not those of the robot")
-    tau, M = np.zeros(robot.n), np.zeros((robot.n, robot.n))
+    tau, M = np.zeros(robot.nv), np.zeros((robot.nv, robot.nv))
 
     def inverse(q: Array, qd: Array, qdd: Array) -> Array:
         data.qpos[:], data.qvel[:], data.qacc[:] = q, qd, qdd

@@ -107,7 +107,7 @@ def given_once(robot, rounds):
     quantity = "inverse_dynamics"
     fixed = armlet.compile(robot, quantity)
     late = armlet.compile(robot, quantity, constants={"inertia": "argument"})
-    states = random_states(quantity, robot.n, ROWS)
+    states = random_states(quantity, robot.nv, ROWS)
     phi = robot.phi.astype(float)
     every = np.ascontiguousarray(np.broadcast_to(phi, (ROWS, *phi.shape)))
     out = fixed(*states)
@@ -127,7 +127,7 @@ def precisions(robot, rounds):
     quantity, calls = "inverse_dynamics", {}
     for dtype in DTYPES:
         kernel = armlet.compile(robot, quantity, dtype=dtype)
-        states = [x.astype(dtype) for x in random_states(quantity, robot.n, ROWS)]
+        states = [x.astype(dtype) for x in random_states(quantity, robot.nv, ROWS)]
         calls[dtype] = Timed(partial(kernel.evaluate, out=kernel(*states)), tuple(states), ROWS)
     return {name: spread._asdict() for name, spread in time_in_turns(calls, rounds).items()}
 
@@ -138,10 +138,10 @@ def precisions(robot, rounds):
 def forms(robot, rounds):
     """Seconds of every form of call from Python, and of Pinocchio's calls, all in turns."""
     rng = np.random.default_rng(0)
-    q, qd, qdd = random_states("inverse_dynamics", robot.n, 10)
+    q, qd, qdd = random_states("inverse_dynamics", robot.nv, 10)
     one = tuple(np.ascontiguousarray(x[0]) for x in (q, qd, qdd))
     named = dict(zip(("q", "qd", "qdd"), one, strict=True))
-    wrench, out, link = rng.normal(size=6), np.empty(robot.n), robot.links[3]
+    wrench, out, link = rng.normal(size=6), np.empty(robot.nv), robot.links[3]
     kernel = armlet.compile(robot, "inverse_dynamics")
     kernel(*one)
     for given in ((), (wrench,)):

@@ -75,7 +75,7 @@ def main():
     for name, quantity in track(pairs, "timing", transient=True, console=console):
         robot = armlet.load(name)
         kernels = contestants(robot, quantity)
-        states = random_states(quantity, robot.n, ROWS)
+        states = random_states(quantity, robot.nv, ROWS)
         one, rows = ratios(kernels, states, chosen.rounds)
         counts = [kernel.operations for kernel in kernels.values()]
         saved = counts[1].total / max(1, counts[0].total)

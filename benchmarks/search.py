@@ -27,6 +27,7 @@ from armlet.search.request import make_request
 
 QUANTITIES = ("inverse_dynamics", "inertia_matrix", "forward_dynamics")
 ORDERS = search.EFFORT.orders
+ROUNDS = 15
 OTHERS = {
     "slack": (1.0, 1.05, 2.0),
     "trials": (0, 3, 6),
@@ -85,12 +86,12 @@ def winners(quantity, arms):
 def estimates(arm):
     """For each of two formulations the estimate and the time, timed in turns."""
     rng = np.random.default_rng(0)
-    states = rng.uniform(-1, 1, (3, STATES, arm.n))
+    states = rng.uniform(-1, 1, (3, STATES, arm.nv))
     programs = {
         name: armlet.trace(arm, "forward_dynamics", name) for name in ("composite", "featherstone")
     }
     loops = {name: native_loop(Kernel(program), states) for name, program in programs.items()}
-    times = time_in_turns(loops, search.EFFORT.rounds)
+    times = time_in_turns(loops, ROUNDS)
     for name, program in programs.items():
         estimate = search.cycles(program)
         yield f"{name} {estimate:4.0f} cycles {times[name].median * 1e9:5.0f} ns"

@@ -28,7 +28,7 @@ PEERS = {
 robot = armlet.load("panda").without_drives()
 
 
-@armlet.function(robot, target=robot.n)
+@armlet.function(robot, target=robot.nq)
 def computed_torque(q, qd, target):
     return robot.inverse_dynamics(q, qd, 100 * (target - q) - 20 * qd)
 
@@ -57,7 +57,7 @@ def best(*calls, rounds=ROUNDS):
 
 def main():
     rng = np.random.default_rng(0)
-    q = rng.uniform(-1, 1, (ARMS, robot.n))
+    q = rng.uniform(-1, 1, (ARMS, robot.nq))
     peer = model()
     data = mujoco.MjData(peer)
     start = np.concatenate([np.zeros((ARMS, 1)), q, np.zeros_like(q)], axis=1)
@@ -70,7 +70,7 @@ def main():
             return mujoco.rollout.rollout(peer, data, start, nstep=STEPS)
 
         peer.opt.integrator = PEERS[method]
-        end = theirs()[0][:, -1, 1 : 1 + robot.n]
+        end = theirs()[0][:, -1, 1 : 1 + robot.nv]
         error = np.abs(ours().q[-1] - end).max()
         mine, other = best(ours, theirs)
         print(

@@ -35,12 +35,12 @@ LANES, TIMED, ROUNDS = 1000, 50, 5
 
 def with_friction(robot, kind):
     """The arm with friction of a kind: its drives' own, or an ordinary URDF's."""
-    n = robot.n
+    n = robot.nv
     if kind == "drives" and any(drive.coulomb for drive in robot.drives):
         return robot
     if kind == "drives":
-        coulomb = 0.02 * np.array([joint.limits.effort for joint in robot.joints])
-        viscous = coulomb / [joint.limits.velocity for joint in robot.joints]
+        coulomb = 0.02 * robot.effort_limit
+        viscous = coulomb / robot.velocity_limit
     else:
         coulomb, viscous = np.linspace(4, 0.6, n), np.linspace(1, 0.1, n)
     pairs = zip(robot.drives, viscous.tolist(), coulomb.tolist(), strict=True)
@@ -50,12 +50,12 @@ def with_friction(robot, kind):
 
 def motion(robot, kind):
     """The arm, a start and a row of torques for every step."""
-    q = np.random.default_rng(0).uniform(-1, 1, robot.n)
+    q = np.random.default_rng(0).uniform(-1, 1, robot.nq)
     if kind == "fall":
-        return robot, q, np.zeros((STEPS, robot.n))
+        return robot, q, np.zeros((STEPS, robot.nv))
     coulomb = np.array([drive.coulomb for drive in robot.drives])
     t = (DT * HELD * (np.arange(STEPS) // HELD))[:, None]
-    w = np.linspace(4, 9, robot.n)
+    w = np.linspace(4, 9, robot.nv)
     return robot.with_gravity([0, 0, 0]), q, 1.5 * coulomb * np.sin(w * t)
 
 
@@ -91,7 +91,7 @@ def by_fmu(robot, q, tau):
         for k, row in enumerate(tau):
             unit.setFloat64(known["tau"], row.tolist())
             unit.doStep(currentCommunicationPoint=k * DT, communicationStepSize=DT)
-        end = np.array(unit.getFloat64(known["q"], robot.n))
+        end = np.array(unit.getFloat64(known["q"], robot.nv))
         unit.terminate()
         unit.freeInstance()
     return end
@@ -99,7 +99,7 @@ def by_fmu(robot, q, tau):
 
 def growth(robot, q, tau):
     """How many times small changes of the start are larger at the end."""
-    changes = 1e-7 * np.random.default_rng(5).choice([-1, 1], (8, robot.n))
+    changes = 1e-7 * np.random.default_rng(5).choice([-1, 1], (8, robot.nv))
     changes[0] = 0
     torque = np.repeat(tau[:, None], len(changes), axis=1)
     options = {"dt": DT, "steps": STEPS, "every": STEPS}
@@ -130,7 +130,7 @@ def errors(robot, kind):
 
 def cost(plant, **options):
     """Nanoseconds of a step of a roll-out of many arms, one core."""
-    q = np.random.default_rng(1).uniform(-1, 1, (LANES, plant.robot.n))
+    q = np.random.default_rng(1).uniform(-1, 1, (LANES, plant.robot.nq))
     least = np.inf
     for _ in range(ROUNDS):
         begun = time.perf_counter()

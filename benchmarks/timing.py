@@ -47,7 +47,7 @@ def random_states(quantity, n, count):
 
 def first_call(robot, quantity, rounds):
     """Seconds to trace, to compile for one state, and to compile for rows; without the cache."""
-    states = random_states(quantity, robot.n, max(host("float64").lanes, 2))
+    states = random_states(quantity, robot.nv, max(host("float64").lanes, 2))
     times = []
     with without_cache():
         for _ in range(rounds):

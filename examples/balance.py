@@ -52,27 +52,22 @@ def upright(robot: armlet.Robot) -> Vector:
 def noise(robot: armlet.Robot, steps: int, seed: int = 0) -> dict[str, Vector]:
     """Disturbing torques and errors of the measurements for every step."""
     random = np.random.default_rng(seed)
-    n = robot.n
-    pushes = random.normal(size=(-(-steps // HELD), n)) * PUSHED * efforts(robot)
+    n = robot.nv
+    pushes = random.normal(size=(-(-steps // HELD), n)) * PUSHED * robot.effort_limit
     return {
         "push": pushes.repeat(HELD, axis=0)[:steps],
         "error": random.normal(size=(steps, 2 * n)) * np.repeat(MEASURED, n),
     }
 
 
-def efforts(robot: armlet.Robot) -> Vector:
-    """The largest torques of the drives."""
-    return np.array([joint.limits.effort for joint in robot.joints])
-
-
 def regulator(robot: armlet.Robot, posture: Vector) -> armlet.controllers.Regulator:
     """Deviations of 0.05 rad and 0.5 rad/s weigh as much as a tenth of the largest torques."""
-    n = robot.n
+    n = robot.nv
     return armlet.controllers.regulator(
         robot,
         posture,
         state_cost=np.repeat([0.05, 0.5], n) ** -2.0,
-        torque_cost=(0.1 * efforts(robot)) ** -2.0,
+        torque_cost=(0.1 * robot.effort_limit) ** -2.0,
         dt=DT,
     )
 
@@ -80,7 +75,7 @@ def regulator(robot: armlet.Robot, posture: Vector) -> armlet.controllers.Regula
 def simulate(duration: float = DURATION, seed: int = 0) -> Runs:
     """Both motions under the same disturbances; the fall is followed for two seconds."""
     robot = armlet.load("panda").without_drives()
-    n, posture, most = robot.n, upright(robot), efforts(robot)
+    n, posture, most = robot.nv, upright(robot), robot.effort_limit
     balance = regulator(robot, posture).torque
 
     @armlet.function(robot, push=n, error=2 * n)

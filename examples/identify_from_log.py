@@ -30,11 +30,11 @@ def planned_motion(n: int, waves: int = 8, seed: int = 8) -> list[Array]:
 def record(arm: armlet.Robot, model: armlet.Robot) -> armlet.Log:
     """The log of an arm under the torques of its model and the feedback of each joint."""
 
-    @armlet.function(arm, target=arm.n, speed=arm.n, feedforward=arm.n)
+    @armlet.function(arm, target=arm.nq, speed=arm.nv, feedforward=arm.nv)
     def follow(q: Array, qd: Array, target: Array, speed: Array, feedforward: Array) -> Array:
         return feedforward + STIFFNESS * (target - q) + 0.1 * STIFFNESS * (speed - qd)
 
-    q, qd, qdd = planned_motion(arm.n)
+    q, qd, qdd = planned_motion(arm.nv)
     plan = {"target": q, "speed": qd, "feedforward": model.inverse_dynamics(q, qd, qdd)}
     euler = "semi_implicit_euler"
     run = armlet.simulate(

@@ -41,7 +41,7 @@ def cost(q: Vector, qd: Vector, goal: Vector, ball: Vector) -> float:
     return 10 * distance + 0.1 * (qd**2).sum() + 1e3 * depth.sum()
 
 
-@armlet.function(robot, plan=robot.n)
+@armlet.function(robot, plan=robot.nq)
 def torques(q: Vector, qd: Vector, plan: Vector) -> Vector:
     """The torques of a plan, which has the accelerations of the joints, and some damping."""
     return robot.inverse_dynamics(q, qd, plan - 2 * qd)
@@ -49,7 +49,7 @@ def torques(q: Vector, qd: Vector, plan: Vector) -> Vector:
 
 def simulate(samples: int = 512, seed: int = 0, duration: float = DURATION) -> Reach:
     """The motion of the arm, which has the friction that the plans know nothing of."""
-    efforts = np.array([joint.limits.effort for joint in robot.joints])
+    efforts = robot.effort_limit
     sampler = armlet.controllers.Sampler(
         robot, cost, torque=torques, dt=DT, steps=STEPS, samples=samples, seed=seed, **SAMPLING
     )

@@ -16,7 +16,7 @@ ROWS, ROUNDS = 2000, 300
 
 def measurements(robot: armlet.Robot, seed: int = 0) -> list[torch.Tensor]:
     """States, and the torques of the arm with friction that no model knows."""
-    q, qd, qdd = np.random.default_rng(seed).uniform(-2, 2, (3, ROWS, robot.n))
+    q, qd, qdd = np.random.default_rng(seed).uniform(-2, 2, (3, ROWS, robot.nv))
     friction = (1 + 0.8 * np.exp(-((qd / 0.3) ** 2))) * np.tanh(qd / 0.1) + 0.3 * qd
     tau = robot.inverse_dynamics(q, qd, qdd) + friction
     return [torch.as_tensor(x) for x in (q, qd, qdd, tau)]

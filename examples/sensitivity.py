@@ -78,7 +78,7 @@ def correct_torque(
 ) -> tuple[float, float]:
     """The sum of squared distances from the path before and after SciPy's minimization."""
 
-    @armlet.function(robot, goal=robot.n)
+    @armlet.function(robot, goal=robot.nq)
     def distance(q: Array, goal: Array) -> float:
         return ((q - goal) ** 2).sum()
 

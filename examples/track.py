@@ -49,11 +49,6 @@ def plan() -> tuple[Vector, Vector, Vector]:
     )
 
 
-def efforts(robot: armlet.Robot) -> Vector:
-    """The largest torques of the drives."""
-    return np.array([joint.limits.effort for joint in robot.joints])
-
-
 def simulate(load: float = LOAD) -> Runs:
     """The arm with its load, under the torques of the arm without."""
     robot = armlet.load("panda").without_drives()
@@ -64,8 +59,8 @@ def simulate(load: float = LOAD) -> Runs:
         qd,
         qdd,
         dt=DT,
-        state_cost=np.repeat([0.005, 0.1], robot.n) ** -2.0,
-        torque_cost=(0.1 * efforts(robot)) ** -2.0,
+        state_cost=np.repeat([0.005, 0.1], robot.nv) ** -2.0,
+        torque_cost=(0.1 * robot.effort_limit) ** -2.0,
     )
     loaded = robot.with_payload(load, com=[0.0, 0.0, 0.1])
 
@@ -157,7 +152,7 @@ def main() -> None:
         print(
             f"{name:19} {1e3 * error.max():7.1f} mm off at most, {1e3 * error[-1]:7.1f} at the end"
         )
-    used = np.abs(runs.tracked.tau / efforts(armlet.load("panda"))).max()
+    used = np.abs(runs.tracked.tau / armlet.load("panda").effort_limit).max()
     print(f"the regulator uses up to {used:.0%} of the largest torques")
     if chosen.plot:
         page(runs, chosen.plot)

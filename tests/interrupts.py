@@ -60,7 +60,7 @@ class Task(NamedTuple):
 
 
 def rows(robot, count):
-    return np.random.default_rng(0).uniform(-3, 3, (2, count, robot.n))
+    return np.random.default_rng(0).uniform(-3, 3, (2, count, robot.nv))
 
 
 def tasks():

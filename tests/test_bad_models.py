@@ -220,7 +220,7 @@ def test_a_tolerance_is_a_small_number(tolerance):
 
 @pytest.mark.parametrize("tolerance", [0, 1e-5, np.float32(1e-5), 0.09])
 def test_any_small_number_is_a_tolerance(tolerance):
-    assert armlet.load("planar2r", tolerance=tolerance).n == 2
+    assert armlet.load("planar2r", tolerance=tolerance).nq == 2
 
 
 def test_a_dh_table_needs_its_convention():
@@ -281,4 +281,4 @@ def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch, name):
 def test_a_byte_order_mark_does_no_harm(tmp_path):
     text = armlet.catalogue()["planar2r"].read_bytes()
     (tmp_path / "arm.toml").write_bytes(b"\xef\xbb\xbf" + text)
-    assert armlet.load(tmp_path / "arm.toml").n == 2
+    assert armlet.load(tmp_path / "arm.toml").nq == 2

@@ -96,7 +96,7 @@ def sprung_tree(folder):
     """A tree with friction, springs, and half the weight of its bodies compensated."""
     robot, _ = random_robot(folder, 7, 8, drives=True)
     halves = (Compensation(m / 2, c / 2) for m, c in zip(robot.m, robot.c, strict=True))
-    return replace(robot, springs=(Spring(3.0, 0.5),) * robot.n, compensation=tuple(halves))
+    return replace(robot, springs=(Spring(3.0, 0.5),) * robot.nv, compensation=tuple(halves))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -299,7 +299,7 @@ def test_a_cuda_kernel_reads_and_writes_structures_of_arrays(tmp_path):
     )
     library = shared_library(tmp_path, SHIM + program.source("cuda") + threads, ".cpp")
     columns = [np.ascontiguousarray(x.T) for x in (q, qd)]
-    out = np.zeros((robot.n, count))
+    out = np.zeros((robot.nv, count))
     library["all"](ctypes.c_longlong(count), *map(pointer, (*columns, out)))
     np.testing.assert_allclose(out.T, program.function(np)(q, qd), rtol=1e-12, atol=1e-12)
 

@@ -201,7 +201,7 @@ def test_results_are_not_written_where_they_do_not_fit(case, where):
 @pytest.mark.parametrize("shift", [0, 1, 5])
 def test_results_are_not_written_over_arguments(robot, shift):
     kernel = armlet.compile(robot, "inverse_dynamics")
-    n = robot.n
+    n = robot.nv
     for rows in ((), (4,)):
         size = n * int(np.prod(rows))
         whole = np.zeros(3 * size + shift)
@@ -221,7 +221,7 @@ def test_results_are_not_written_over_arguments(robot, shift):
 
 def test_a_wrench_and_a_frame_are_taken_in_every_way(robot, link):
     robot = copy.copy(robot)
-    q, qd, qdd = np.random.default_rng(2).normal(size=(3, robot.n))
+    q, qd, qdd = np.random.default_rng(2).normal(size=(3, robot.nv))
     w = np.arange(6.0)
     torque = armlet.compile(robot, "inverse_dynamics", wrench=True).evaluate(q, qd, qdd, w)
     free = armlet.compile(robot, "inverse_dynamics").evaluate(q, qd, qdd)
@@ -261,7 +261,7 @@ def test_a_wrench_and_a_frame_are_taken_in_every_way(robot, link):
 
 def test_a_method_first_called_with_a_frame_is_compiled_for_it_alone(robot, link):
     robot = copy.copy(robot)
-    q = np.ones(robot.n)
+    q = np.ones(robot.nq)
     first = robot.jacobian(q, link)
     assert inspect.isbuiltin(robot.jacobian)
     same(robot.jacobian(q, link), (first,))
@@ -271,7 +271,7 @@ def test_a_method_first_called_with_a_frame_is_compiled_for_it_alone(robot, link
 
 
 def test_after_the_first_call_no_form_goes_through_python(robot, link, monkeypatch):
-    robot, n = copy.copy(robot), robot.n
+    robot, n = copy.copy(robot), robot.nv
     q, qd, qdd = np.random.default_rng(2).normal(size=(3, 40, n))
     kernel, w, out = armlet.compile(robot, "inverse_dynamics"), np.arange(6.0), np.empty(n)
     pair = armlet.compile(robot, "energy")
@@ -351,7 +351,7 @@ MISCALLS = {
 @pytest.mark.parametrize("warm", [False, True], ids=["first call", "compiled"])
 @pytest.mark.parametrize(("call", "kind", "message"), MISCALLS.values(), ids=MISCALLS)
 def test_bad_calls_of_methods_are_reported(robot, call, kind, message, warm):
-    robot, q = copy.copy(robot), np.zeros(robot.n)
+    robot, q = copy.copy(robot), np.zeros(robot.nq)
     if warm:
         robot.jacobian(q)
         robot.inverse_dynamics(q, q, q)
@@ -362,7 +362,7 @@ def test_bad_calls_of_methods_are_reported(robot, call, kind, message, warm):
 
 @pytest.mark.parametrize("warm", [False, True], ids=["first call", "compiled"])
 def test_bad_calls_of_kernels_are_reported(robot, warm):
-    kernel, q = armlet.compile(robot, "bias"), np.zeros(robot.n)
+    kernel, q = armlet.compile(robot, "bias"), np.zeros(robot.nq)
     if warm:
         kernel(q, q)
     for call, kind, message in (
@@ -381,7 +381,7 @@ def test_bad_calls_of_kernels_are_reported(robot, warm):
 
 
 def test_a_result_that_anything_refers_to_is_not_written_again(robot):
-    q = np.zeros(robot.n)
+    q = np.zeros(robot.nq)
     robot.gravity_torque(q)
     keep = {
         "itself": lambda y: y,
@@ -406,7 +406,7 @@ def test_a_result_that_anything_refers_to_is_not_written_again(robot):
 
 @pytest.mark.filterwarnings("ignore:Setting the (shape|dtype):DeprecationWarning")  # NumPy 2.5
 def test_a_result_that_was_changed_is_not_handed_out_again(robot):
-    q = np.zeros(robot.n)
+    q = np.zeros(robot.nq)
     expected = armlet.compile(robot, "inertia_matrix").evaluate(q)
     for spoil in (
         lambda y: setattr(y, "shape", (-1,)),
@@ -420,7 +420,7 @@ def test_a_result_that_was_changed_is_not_handed_out_again(robot):
 
 
 def test_a_result_with_a_weak_reference_is_not_handed_out_again(robot):
-    q = np.zeros(robot.n)
+    q = np.zeros(robot.nq)
     y = robot.gravity_torque(q)
     watched, first = weakref.ref(y), y.copy()
     del y
@@ -431,7 +431,7 @@ def test_a_result_with_a_weak_reference_is_not_handed_out_again(robot):
 
 
 def test_results_of_threads_are_their_own(robot):
-    robot, n = copy.copy(robot), robot.n
+    robot, n = copy.copy(robot), robot.nv
     robot.gravity_torque(np.zeros(n))
     kernel = armlet.compile(robot, "gravity_torque")
     wrong = []
@@ -459,11 +459,11 @@ def test_several_results_come_in_the_class_that_the_entry_holds(robot):
     class Pair(namedtuple("Pair", "kinetic potential")):
         __slots__ = ()
 
-    kernel, q = armlet.compile(robot, "energy"), np.ones(robot.n)
+    kernel, q = armlet.compile(robot, "energy"), np.ones(robot.nq)
     code = kernel.compiled()._one
     callee = Callee.of(kernel.evaluate, ["q", "qd"], "", {}, code, Pair)
     function = fast_call(code, "energy", callee, "")
-    for arrays in ((q, q), (np.ones((3, robot.n)),) * 2):
+    for arrays in ((q, q), (np.ones((3, robot.nv)),) * 2):
         found = function(*arrays)
         assert type(found) is Pair
         same((found.kinetic, found.potential), kernel.evaluate(*arrays))
@@ -471,7 +471,7 @@ def test_several_results_come_in_the_class_that_the_entry_holds(robot):
 
 
 def test_several_results_that_nobody_refers_to_are_used_again(robot):
-    kernel, q = armlet.compile(robot, ["energy", "jacobian"]), np.ones(robot.n)
+    kernel, q = armlet.compile(robot, ["energy", "jacobian"]), np.ones(robot.nq)
     kernel(q, q)
     first, second = (id(kernel(q, q)) for _ in range(2))
     assert first == second
@@ -501,7 +501,7 @@ def test_several_results_of_which_anything_is_held_are_not_written_again(robot):
     ]
     held = []
     for _ in range(400):
-        q, qd = rng.normal(size=(2, robot.n))
+        q, qd = rng.normal(size=(2, robot.nv))
         found = kernel(q, qd)
         same(found, kernel.evaluate(q, qd))
         held.append((hold[rng.integers(len(hold))](found), found[0], found.jacobian.copy(), q, qd))
@@ -516,7 +516,7 @@ def test_several_results_of_which_anything_is_held_are_not_written_again(robot):
 
 @pytest.mark.filterwarnings("ignore:Setting the (shape|dtype):DeprecationWarning")  # NumPy 2.5
 def test_several_results_that_were_changed_are_not_handed_out_again(robot):
-    kernel, q = armlet.compile(robot, ["energy", "jacobian"]), np.ones(robot.n)
+    kernel, q = armlet.compile(robot, ["energy", "jacobian"]), np.ones(robot.nq)
     expected = kernel.evaluate(q, q)
     for spoil in (
         lambda y: setattr(y, "shape", (-1,)),
@@ -535,7 +535,7 @@ def test_several_results_that_were_changed_are_not_handed_out_again(robot):
 def test_rows_have_the_same_bits_however_many(robot, dtype):
     """Before and after the code for rows of states is there."""
     kernel = armlet.compile(robot, "bias", dtype=dtype)
-    q, qd = np.random.default_rng(6).normal(size=(2, 1000, robot.n)).astype(dtype)
+    q, qd = np.random.default_rng(6).normal(size=(2, 1000, robot.nv)).astype(dtype)
     alone = np.array([kernel(*state) for state in zip(q, qd, strict=True)])
     counts = [*range(FEW), FEW, FEW + 1, 100, 999, 1000]
     for count in (*counts, *counts):
@@ -557,7 +557,7 @@ def test_vectors_of_every_length_are_taken_in_every_form(size):
 
 def test_constants_given_once_or_for_every_state(robot):
     kernel = armlet.compile(robot, "bias", constants={"inertia": "argument"})
-    q, qd = np.random.default_rng(6).normal(size=(2, 5, robot.n))
+    q, qd = np.random.default_rng(6).normal(size=(2, 5, robot.nv))
     phi = robot.phi.astype(float)
     every = np.array([phi] * 5)
     expected = kernel.evaluate(q, qd, phi)

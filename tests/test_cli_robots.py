@@ -77,7 +77,7 @@ def test_all_problems_of_a_file_are_lines_of_one_error(tmp_path):
 
 def test_mimic_joints_are_locked_where_they_follow(hand):
     arm = armlet.load(hand, lock={"open": 0.1}, mimic="lock")
-    assert arm.n == 0
+    assert arm.nq == 0
     assert armlet.load(hand, lock={"open": 0.1, "follow": 0.1, "curl": 0.3}) == arm
     assert armlet.load(hand, lock={"open": 0.1}) == arm
     assert armlet.load(hand).lock({"open": 0.1}).frames["pad"].pose.r == pytest.approx(

@@ -27,7 +27,7 @@ def terms(arms):
 
 
 def state(robot, *leading):
-    return np.random.default_rng(1).uniform(-2, 2, (4, *leading, robot.n))
+    return np.random.default_rng(1).uniform(-2, 2, (4, *leading, robot.nv))
 
 
 def expected(robot, label, given):

@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 CC = shutil.which("gcc") or shutil.which("clang")
 robot = armlet.load("puma560")
 planar = armlet.load("planar2r")
-n = robot.n
+n = robot.nv
 K, D = np.linspace(100, 50, n), np.linspace(20, 15, n)
 STEPS = {"method": "rk4", "dt": 1e-3}
 """Fixed, so that a controller that is wrong ends too."""

@@ -66,7 +66,7 @@ def test_christoffels_is_made_of_the_slopes_of_the_inertia_matrix(tmp_path, name
 def test_lins_coefficients_are_christoffels_symbols(tmp_path, seed):
     robot = suited(TABLE["christoffel"], tmp_path, seed, largest=8)
     q = states(robot, seed=seed)[0]
-    program = trace_function("D", lambda graph, q: coefficients(robot, q), {"q": (robot.n,)})
+    program = trace_function("D", lambda graph, q: coefficients(robot, q), {"q": (robot.nv,)})
     assert deviation(program.function(np)(q), symbols(inertia_slopes(robot, q))) < 1e-10
 
 
@@ -74,11 +74,11 @@ def test_lins_coefficients_have_their_symmetries(tmp_path):
     robot = suited(TABLE["christoffel"], tmp_path, 6)
     D = coefficients(robot, states(robot)[0][0]).astype(float)
     assert np.array_equal(D, D.swapaxes(1, 2))
-    for m in range(robot.n):
-        for j in range(robot.n):
+    for m in range(robot.nv):
+        for j in range(robot.nv):
             for k in range(min(m, j) + 1):
                 assert D[j, k, m] == -D[m, k, j]
-    assert not any(D[j, k, j] for j in range(robot.n) for k in range(j + 1))
+    assert not any(D[j, k, j] for j in range(robot.nv) for k in range(j + 1))
 
 
 def test_a_robot_has_it_by_name(arms):

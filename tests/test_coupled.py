@@ -39,7 +39,7 @@ def tied(tmp_path_factory):
     """A coupled tree of eight joints with drives, and one with three coordinates."""
     folder = tmp_path_factory.mktemp("tied")
     robot, *_ = coupled(folder, 4, 8, drives=True)
-    assert robot.n < robot.nb
+    assert robot.nv < robot.nb
     return robot
 
 
@@ -106,7 +106,7 @@ def expected(robot, K, b, name, q, qd, x):
     by_q, by_qd = -H_inverse @ P, -H_inverse @ V
     if name == "forward_linearization":
         return by_q, by_qd, H_inverse
-    n = robot.n
+    n = robot.nv
     assert name == "state_space"
     A = np.block([[np.zeros((n, n)), np.eye(n)], [by_q, by_qd]])
     return A, np.vstack([np.zeros((n, n)), H_inverse])
@@ -157,8 +157,8 @@ def test_every_formulation_of_coupled_joints_is_the_projected_definition(
     tmp_path, quantity, name, seed
 ):
     robot, K, b = suited(tmp_path, FORMULATIONS[quantity][name], seed)
-    assert robot.n < robot.nb
-    q, qd, qdd = np.random.default_rng(seed).uniform(-1, 1, (3, robot.n))
+    assert robot.nv < robot.nb
+    q, qd, qdd = np.random.default_rng(seed).uniform(-1, 1, (3, robot.nv))
     state = [{"q": q, "qd": qd}.get(x, qdd) for x in QUANTITIES[quantity].arguments]
     found = armlet.trace(robot, quantity, name).function(np)(*state)
     wanted = expected(robot, K, b, quantity, q, qd, qdd)
@@ -171,8 +171,8 @@ def test_every_formulation_of_coupled_joints_is_the_projected_definition(
 
 @pytest.mark.parametrize("quantity", sorted(vars(definition).keys() & QUANTITIES.keys()))
 def test_the_definition_of_coupled_joints_is_the_projected_one(tied, quantity):
-    K, b = tied._joint_velocities(np.eye(tied.n)).T, tied.joint_positions(np.zeros(tied.n))
-    q, qd, x = np.random.default_rng(0).uniform(-1, 1, (3, tied.n))
+    K, b = tied._joint_velocities(np.eye(tied.nv)).T, tied.joint_positions(np.zeros(tied.nq))
+    q, qd, x = np.random.default_rng(0).uniform(-1, 1, (3, tied.nv))
     state = [{"q": q, "qd": qd}.get(name, x) for name in QUANTITIES[quantity].arguments]
     found = numbers(getattr(definition, quantity)(tied, *state))
     wanted = expected(tied, K, b, quantity, q, qd, x)
@@ -182,7 +182,7 @@ def test_the_definition_of_coupled_joints_is_the_projected_one(tied, quantity):
 
 @pytest.mark.parametrize("name", FORMULATIONS["coriolis_matrix"])
 def test_the_coriolis_matrix_of_coupled_joints_meets_its_laws(tied, name):
-    q, qd, _ = np.random.default_rng(0).uniform(-1, 1, (3, tied.n))
+    q, qd, _ = np.random.default_rng(0).uniform(-1, 1, (3, tied.nv))
     C = armlet.trace(tied, "coriolis_matrix", name).function(np)(q, qd)
     bias, gravity = value(tied, "bias", q, qd), value(tied, "gravity_torque", q)
     assert deviation(C @ qd + gravity, bias) < 1e-10
@@ -195,7 +195,7 @@ def test_the_coriolis_matrix_of_coupled_joints_meets_its_laws(tied, name):
 def test_the_cartesian_model_of_coupled_joints_gives_their_torques():
     robot, *_ = coupled_arm(8)
     frame = robot.links[-1]
-    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, robot.n))
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, robot.nv))
     D, C, G = armlet.trace(robot, "cartesian_model", frame=frame).function(np)(q, qd)
     Jq = value(robot, "jacobian", q, frame=frame)
     a = value(robot, "frame_acceleration", q, qd, qdd, frame=frame)

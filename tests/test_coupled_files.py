@@ -46,7 +46,7 @@ def tied(tmp_path):
 def test_q_holds_the_joints_that_lead(gripper):
     assert gripper.joint_names == ("open",)
     assert [joint.name for joint in gripper.joints] == ["follow", "open"]
-    assert (gripper.n, gripper.nq, gripper.nv, gripper.nb) == (1, 1, 1, 2)
+    assert (gripper.nq, gripper.nv, gripper.nb) == (1, 1, 2)
     assert gripper.couplings == (Coupling(1, 1, 0), Coupling(1, 1, 0))
     assert "2 joints PP moved by 1 coordinate," in repr(gripper)
     assert gripper.joint_positions([[0.01], [0.02]]).tolist() == [[0.01, 0.01], [0.02, 0.02]]
@@ -110,14 +110,14 @@ def test_couplings_survive_a_file(tied, tmp_path, ending):
 def test_a_locked_joint_holds_those_that_are_coupled_with_it(tied):
     robot, mimics = tied
     name = next(iter(mimics))
-    at = robot.joint_positions(np.full(robot.n, 0.3))
+    at = robot.joint_positions(np.full(robot.nq, 0.3))
     i = [joint.name for joint in robot.joints].index(name)
     leader = robot.joints[robot.couplings[i].leader].name
     by_follower, by_leader = robot.lock({name: at[i]}), robot.lock({leader: 0.3})
     assert leader not in by_follower.joint_names
     assert by_follower.joint_names == by_leader.joint_names
-    q = np.full(by_leader.n, 0.3)
-    expected = value(robot, "gravity_torque", np.full(robot.n, 0.3))
+    q = np.full(by_leader.nq, 0.3)
+    expected = value(robot, "gravity_torque", np.full(robot.nq, 0.3))
     rest = [robot.joint_names.index(name) for name in by_leader.joint_names]
     for found in (by_follower, by_leader):
         assert deviation(value(found, "gravity_torque", q), expected[rest]) < 1e-9
@@ -162,7 +162,7 @@ def test_a_joint_that_mimics_a_fixed_one_is_locked_at_its_offset(tmp_path):
         '<mimic joint="open"/>', '<mimic joint="open" multiplier="2" offset="0.02"/>'
     )
     robot = loaded(tmp_path, held)
-    assert robot.n == 0
+    assert robot.nq == 0
     assert robot.frames["right"].pose.r.astype(float).tolist() == [0, -0.02, 0]
     still = GRIPPER.replace(
         '<mimic joint="open"/>', '<mimic joint="open" multiplier="0" offset="0.02"/>'
@@ -224,9 +224,9 @@ def test_equalities_of_joints_are_met_as_mujoco_means_them(tmp_path, ties, leadi
         assert np.abs(data.efc_pos[: data.ne]).max(initial=0) < 1e-12
         H = np.zeros((4, 4))
         mujoco.mj_fullM(model, data, H)
-        K = np.zeros((4, robot.n))
+        K = np.zeros((4, robot.nv))
         rows = [free.joint_names.index(joint.name) for joint in robot.joints]
-        K[rows] = robot._joint_velocities(np.eye(robot.n)).T
+        K[rows] = robot._joint_velocities(np.eye(robot.nv)).T
         assert deviation(value(robot, "inertia_matrix", q), K.T @ H @ K) < 1e-10
         for name, rate in (("qvel", qd), ("qacc", qdd)):
             getattr(data, name)[:] = K @ rate
@@ -242,13 +242,13 @@ def test_equalities_of_joints_are_met_as_mujoco_means_them(tmp_path, ties, leadi
 def test_friction_and_stops_of_a_simulation_are_those_of_all_joints(tied):
     """Kᵀ f(K q̇) with the friction f of the joints, and stops at the limits of the coordinates."""
     robot, _ = tied
-    model, K = Friction(), robot._joint_velocities(np.eye(robot.n)).T
-    qd = np.random.default_rng(0).uniform(-0.02, 0.02, robot.n)
+    model, K = Friction(), robot._joint_velocities(np.eye(robot.nv)).T
+    qd = np.random.default_rng(0).uniform(-0.02, 0.02, robot.nv)
 
     def both(qd):
         return friction_torque(model, robot, qd), friction_damping(model, robot, qd, qd, 0.5)
 
-    found, slope = armlet.function(robot, qd=robot.n)(both)(qd)
+    found, slope = armlet.function(robot, qd=robot.nv)(both)(qd)
     each = np.array(
         [
             x.viscous * v + x.coulomb * np.tanh(v / 1e-2) + x.offset
@@ -256,15 +256,15 @@ def test_friction_and_stops_of_a_simulation_are_those_of_all_joints(tied):
         ]
     )
     assert deviation(found, K.T @ each) < 1e-9
-    steps = 1e-7 * np.eye(robot.n)
-    ends = [armlet.function(robot, qd=robot.n)(both)(qd + sign * steps)[0] for sign in (1, -1)]
+    steps = 1e-7 * np.eye(robot.nv)
+    ends = [armlet.function(robot, qd=robot.nv)(both)(qd + sign * steps)[0] for sign in (1, -1)]
     assert deviation(slope, np.diag(ends[0] - ends[1]) / 2e-7) < 1e-5
 
 
 def test_a_simulated_gripper_moves_all_its_fingers_and_keeps_its_energy(tmp_path):
     text, _ = coupled_urdf(4, 5)
     robot = loaded(tmp_path, text)
-    q0 = np.full(robot.n, 0.3)
+    q0 = np.full(robot.nq, 0.3)
     plant = armlet.Plant(robot, friction=False)
     run = armlet.simulate(plant, q0, duration=0.3, dt=1e-3, method="rk4")
     assert run.joints == robot.joint_names
@@ -293,7 +293,7 @@ def test_parameters_of_a_coupled_robot_are_identified(tied):
     robot, _ = tied
     rng = np.random.default_rng(0)
     t = np.arange(0, 8, 1e-3)
-    parts = [(w, w * t[:, None]) for w in rng.uniform(2, 6, (3, robot.n))]
+    parts = [(w, w * t[:, None]) for w in rng.uniform(2, 6, (3, robot.nv))]
     q = 0.3 * sum(np.sin(x) for _, x in parts)
     qd = 0.3 * sum(w * np.cos(x) for w, x in parts)
     qdd = -0.3 * sum(w**2 * np.sin(x) for w, x in parts)
@@ -330,7 +330,7 @@ def test_generated_c_of_coupled_joints_meets_its_reference_values(tmp_path):
 def test_the_panda_with_its_hand_agrees_with_pinocchio(name):
     path = ROBOTS / "franka_description" / f"{name}.urdf"
     robot = armlet.load(path)
-    assert (robot.n, robot.nb) == (8, 9)
+    assert (robot.nv, robot.nb) == (8, 9)
     compare_with_pinocchio(robot, path.read_text(), f"{name}_hand_tcp")
 
 

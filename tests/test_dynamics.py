@@ -114,7 +114,7 @@ def test_at_fifty_digits_all_formulations_are_the_definition(quantity, name, see
 def test_symbols_give_the_same_formulas(quantity, name):
     robot = random_arm(4, 2, FORMULATIONS[quantity][name].joints)
     program = armlet.trace(robot, quantity, name)
-    symbols = [sympy.symbols(f"{x}:{robot.n}") for x in QUANTITIES[quantity].arguments]
+    symbols = [sympy.symbols(f"{x}:{robot.nv}") for x in QUANTITIES[quantity].arguments]
     state = [rows[0] for rows in arguments(quantity, robot)]
     values = dict(zip(np.ravel(symbols), np.ravel(state), strict=True))
     formulas = flat(program.function(sympy)(*symbols))
@@ -187,7 +187,7 @@ def test_the_slopes_of_inverse_dynamics_are_inertia_and_both_modes_agree(tmp_pat
                 - value(robot, "inverse_dynamics", q - dq, qd, qdd)
             )
             / (2 * h)
-            for dq in h * np.eye(robot.n)
+            for dq in h * np.eye(robot.nv)
         ],
         -1,
     )
@@ -198,9 +198,9 @@ def test_torques_are_linear_in_the_inertial_parameters(robot):
     q, qd, qdd = states(robot)
     arm = robot.without_drives()
     program = armlet.trace(arm, "inverse_dynamics", constants={"inertia": "argument"})
-    assert program.inputs["inertia"] == ("inertia", (arm.n, 10), "once")
+    assert program.inputs["inertia"] == ("inertia", (arm.nb, 10), "once")
     function = program.function(np)
-    phi = np.broadcast_to(arm.phi, (len(q), arm.n, 10))
+    phi = np.broadcast_to(arm.phi, (len(q), arm.nb, 10))
     other = np.random.default_rng(1).normal(size=phi.shape)
     mixed = 2 * function(q, qd, qdd, phi) - 3 * function(q, qd, qdd, other)
     assert deviation(function(q, qd, qdd, 2 * phi - 3 * other), mixed) < 1e-12
@@ -228,7 +228,7 @@ def test_the_wrench_on_the_tool_adds_the_jacobian_transpose(robot):
 
 def test_any_leading_axes_go_in_and_come_out(robot):
     q, qd, qdd = states(robot)
-    n = robot.n
+    n = robot.nv
     one = value(robot, "inverse_dynamics", q[0], qd[0], qdd[0])
     many = value(robot, "inverse_dynamics", *(x.reshape(3, 1, n) for x in (q, qd, qdd)))
     none = value(robot, "inertia_matrix", np.zeros((0, n)))
@@ -284,7 +284,7 @@ def test_the_inverse_inertia_matrix_undoes_the_inertia_matrix(robot):
     q = states(robot)[0]
     H, inverse = value(robot, "inertia_matrix", q), value(robot, "inverse_inertia_matrix", q)
     limit = 1e-12 * max(map(np.linalg.cond, H))
-    assert np.abs(H @ inverse - np.eye(robot.n)).max() < limit
+    assert np.abs(H @ inverse - np.eye(robot.nv)).max() < limit
     assert np.array_equal(inverse, inverse.swapaxes(-1, -2))
 
 

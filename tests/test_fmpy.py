@@ -102,8 +102,8 @@ def slave(tmp_path):
 def motion(robot):
     """Torques, and where a motion under them starts."""
     rng = np.random.default_rng(0)
-    q0, qd0 = rng.uniform(-0.5, 0.5, (2, robot.n))
-    return robot.gravity_torque(q0) + rng.uniform(-0.5, 0.5, (STEPS, robot.n)), q0, qd0
+    q0, qd0 = rng.uniform(-0.5, 0.5, (2, robot.nv))
+    return robot.gravity_torque(q0) + rng.uniform(-0.5, 0.5, (STEPS, robot.nv)), q0, qd0
 
 
 def integrator(robot):
@@ -136,12 +136,12 @@ def test_an_arm_moves_as_it_is_simulated(name, fmi, arms, unit, slave):
 def test_torques_are_those_of_the_robot(name, fmi, arms, unit, slave):
     robot = arms[name]
     block = slave(unit(name, fmi, "inverse_dynamics"))
-    for k, state in enumerate(np.random.default_rng(1).uniform(-1, 1, (5, 3, robot.n))):
+    for k, state in enumerate(np.random.default_rng(1).uniform(-1, 1, (5, 3, robot.nv))):
         for variable, values in zip(("q", "qd", "qdd"), state, strict=True):
             block.set(variable, values)
         if k % 2:
             block.fmu.doStep(currentCommunicationPoint=k * DT, communicationStepSize=DT)
-        found = block.get("inverse_dynamics", robot.n)
+        found = block.get("inverse_dynamics", robot.nv)
         expected = robot.inverse_dynamics(*state)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 

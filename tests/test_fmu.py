@@ -239,7 +239,7 @@ def test_two_units_can_be_linked_into_one_program(fmi, made, tmp_path):
 
 
 def torques(robot, steps):
-    return np.random.default_rng(0).uniform(-3, 3, (steps, robot.n))
+    return np.random.default_rng(0).uniform(-3, 3, (steps, robot.nv))
 
 
 def moved(instance, tau, dt, first=0):

@@ -35,7 +35,7 @@ def close(found, expected):
 
 
 def states(robot, seed):
-    return np.random.default_rng(seed).uniform(-1, 1, (3, robot.n))
+    return np.random.default_rng(seed).uniform(-1, 1, (3, robot.nv))
 
 
 def agrees(robot, peer, seed, rotors=None):
@@ -131,7 +131,7 @@ def test_random_models_of_mujoco_agree_with_it(seed):
     model = mujoco.MjModel.from_xml_string(text)
     robot = armlet.from_mujoco(model, mimic="lock")
     peer = Mujoco(text, robot.joint_names, robot.gravity)
-    if robot.n != model.nv:
+    if robot.nv != model.nv:
         pytest.skip("joints that follow others are locked")
     H = peer.inertia_matrix(q := states(robot, seed)[0])
     rotors = np.array([float(drive.rotor_inertia) for drive in robot.drives])

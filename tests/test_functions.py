@@ -51,7 +51,7 @@ def operational_space(q, qd, target, limit):
 
 def states(count, robot=panda):
     rng = np.random.default_rng(0)
-    q, qd = rng.uniform(-2, 2, (2, count, robot.n))
+    q, qd = rng.uniform(-2, 2, (2, count, robot.nv))
     return q, qd, rng.uniform(-0.5, 0.5, (count, 3))
 
 

@@ -149,7 +149,7 @@ def test_a_simulated_arm_is_found_by_its_friction_too():
     )
     values = dict(zip(found.names, found.values, strict=True))
     for kind, true in (("viscous", 0.4), ("coulomb", 0.6), ("stribeck", 0.3), ("offset", 0.1)):
-        for i in range(1, robot.n + 1):
+        for i in range(1, robot.nv + 1):
             assert values[f"{kind}{i}"] == pytest.approx(
                 true, abs=0.1 * (kind == "stribeck") + 0.02
             )
@@ -160,7 +160,7 @@ def resting(robot, seed, joint, share=0.6):
     """A log in which one joint rests at the end, held by friction of any size up to Coulomb's."""
     rng = np.random.default_rng(seed)
     t, w = np.arange(0, 20, 1e-3), 0.2 * np.pi * np.arange(1, 6)
-    a = rng.normal(size=(robot.n, 5)) / np.sqrt(np.arange(1, 6))
+    a = rng.normal(size=(robot.nv, 5)) / np.sqrt(np.arange(1, 6))
     q = np.sin(np.outer(t, w)) @ a.T
     fade = np.clip((20 * (1 - share) - t) / 2, 0, 1)
     q[:, joint] *= fade**3 * (10 - 15 * fade + 6 * fade**2)
@@ -251,13 +251,13 @@ def test_a_motion_does_not_excite_what_exists_by_the_rounding_of_a_file(tmp_path
 def test_springs_of_the_robot_are_known():
     """The bodies found are those of the arm without springs, and predictions have the springs."""
     robot = random_arm(6)
-    sprung = replace(robot, springs=(Spring(20.0, 0.5),) * robot.n)
+    sprung = replace(robot, springs=(Spring(20.0, 0.5),) * robot.nv)
     log = recorded(robot, 6)
     there = replace(log, tau=log.tau + 20.0 * (log.q - 0.5))
     found = armlet.identify(sprung, there, physical=False)
     bare = armlet.identify(robot, log, physical=False)
     assert np.abs((found.values - bare.values) / bare.deviations).max() < 0.1
-    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 4, robot.n))
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 4, robot.nv))
     held = found.predict(q, qd, qdd)[0] - bare.predict(q, qd, qdd)[0]
     np.testing.assert_allclose(held, 20.0 * (q - 0.5), atol=0.1)
     assert found.robot.springs == sprung.springs
@@ -403,7 +403,7 @@ def test_physical_bodies_of_a_noisy_log_are_physical_and_fit(cvxpy, prior):
     assert found.fits["consistent"].whole < found.fits["least squares"].whole + 0.1
     assert all(min(drive[1:3]) >= 0 for drive in found.robot.drives)
     again = found.robot
-    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 50, robot.n))
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 50, robot.nv))
     tau = again.inverse_dynamics(q, qd, qdd) + again.friction_torque(qd)
     true = robot.inverse_dynamics(q, qd, qdd) + robot.friction_torque(qd)
     assert np.abs(tau - true).max() < 0.05 * np.abs(true).max()
@@ -413,7 +413,7 @@ def rows_of(robot, noises, sign=1.0):
     """Factors of random rows of an arm in units of each noise, and the parameters of the rows."""
     rng = np.random.default_rng(0)
     parameters = armlet.minimal_parameters(robot, friction=True)
-    W = robot.regressor(*rng.uniform(-2, 2, (3, 200, robot.n)), parameters=parameters)
+    W = robot.regressor(*rng.uniform(-2, 2, (3, 200, robot.nv)), parameters=parameters)
     tau = sign * W @ parameters.values
     rounding = 1e-12 * np.abs(tau).max()
     factors = (Factors.of(W, tau + noise * rng.normal(size=tau.shape)) for noise in noises)
@@ -592,7 +592,7 @@ def test_what_was_found_is_written(cvxpy, tmp_path):
     found = armlet.identify(robot, recorded(robot, 3), physical=True, validation=0.3)
     found.to_urdf(tmp_path / "arm.urdf")
     again = armlet.load(tmp_path / "arm.urdf")
-    q = np.random.default_rng(0).uniform(-1, 1, (20, robot.n))
+    q = np.random.default_rng(0).uniform(-1, 1, (20, robot.nq))
     np.testing.assert_allclose(
         again.inertia_matrix(q), found.robot.inertia_matrix(q), rtol=1e-6, atol=1e-9
     )
@@ -653,7 +653,7 @@ def test_an_arm_with_coupled_joints_is_identified_with_every_option(cvxpy, coupl
     found = armlet.identify(
         coupled, [plain, carried], model=TorqueModel(gains=True), physical=Physical(boxes=0.2)
     )
-    assert len(found.gains.values) == coupled.n == 2
+    assert len(found.gains.values) == coupled.nq == 2
     assert found.is_consistent
     for box in com_boxes(coupled, 0.2):
         at = found.bodies[box.body, 6:9] / found.bodies[box.body, 9]
@@ -948,7 +948,7 @@ def test_predictions_are_those_of_the_arm_that_is_written(cvxpy):
     """Physical bodies that a bound keeps from what least squares gives."""
     robot = random_arm(3)
     found = armlet.identify(robot, recorded(robot, 3, duration=8.0), physical=Physical(boxes=0.0))
-    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 20, robot.n))
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 20, robot.nv))
     written = found.robot
     tau = written.inverse_dynamics(q, qd, qdd) + written.friction_torque(qd)
     scale = np.abs(tau).max()

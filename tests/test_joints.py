@@ -105,7 +105,7 @@ def test_the_main_formulations_walk_twists():
 def test_a_cylindrical_joint_is_a_revolute_and_a_prismatic_one(quantity, name, seed):
     robot = random_robot(seed, 4, "CRPC"[seed % 2 :], tree=seed > 1, drives=True)
     split = in_two(robot)
-    assert (robot.nb, robot.nq, robot.nv) == (4, split.n, split.n)
+    assert (robot.nb, robot.nq, robot.nv) == (4, split.nq, split.nv)
     state = arguments(robot, quantity, seed)
     first = next(iter(FORMULATIONS[quantity]))
     expected = flat(FORMULATIONS[quantity][first].function(split, *state))
@@ -129,7 +129,7 @@ def test_minimal_parameters_are_known_for_revolute_and_prismatic_joints_only():
 
 def test_positions_and_velocities_of_a_joint_are_slices():
     robot = random_robot(0, 3, "RCP")
-    assert (robot.n, robot.nb, robot.nq, robot.nv) == (3, 3, 4, 4)
+    assert (robot.nb, robot.nq, robot.nv) == (3, 4, 4)
     assert robot.q_of == robot.v_of == (slice(0, 1), slice(1, 3), slice(3, 4))
     assert [len(twists) for twists in robot.twists] == [1, 2, 1]
     assert [body for body, _ in robot._velocities] == [0, 1, 1, 2]

@@ -51,9 +51,9 @@ def program_and_arrays(robot, quantity, options):
     """A program, with random arrays of seven states, and what to divide its error by."""
     options = dict(options)
     if "frame" in options:
-        options["frame"] = robot.links[robot.n // 2]
+        options["frame"] = robot.links[robot.nb // 2]
     program = armlet.trace(robot, quantity, **options)
-    rng = np.random.default_rng(robot.n)
+    rng = np.random.default_rng(robot.nv)
     given = {"inertia": robot.phi, "geometry": [*robot.constants("geometry").values()]}
     arrays = [
         np.stack([given[name]] * 7) if name in given else rng.uniform(-2, 2, (7, *x.shape))

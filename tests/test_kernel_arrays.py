@@ -183,7 +183,7 @@ def test_methods_say_what_they_do_and_take(robot, name):
     """Before their first call and after it, when they are compiled."""
     robot, described = copy.copy(robot), getattr(armlet.Robot, name)
     bound = getattr(robot, name)
-    bound(*np.zeros((len(armlet.QUANTITIES[name].arguments), robot.n)))
+    bound(*np.zeros((len(armlet.QUANTITIES[name].arguments), robot.nv)))
     compiled = getattr(robot, name)
     assert inspect.isbuiltin(compiled)
     for method in (bound, compiled):
@@ -220,10 +220,10 @@ def test_threads_share_the_rows(robot, bias, way, threads, rows):
 def test_threads_write_no_row_but_those_of_the_call(robot, dtype):
     """Rows before and after the result are left alone, however few rows a thread has."""
     kernel = armlet.compile(robot, "bias", dtype=dtype)
-    q, qd = np.random.default_rng(0).uniform(-1, 1, (2, 40, robot.n)).astype(dtype)
+    q, qd = np.random.default_rng(0).uniform(-1, 1, (2, 40, robot.nv)).astype(dtype)
     whole = kernel(q, qd)
     for count in range(1, 40):
-        around = np.full((count + 80, robot.n), 7, dtype)
+        around = np.full((count + 80, robot.nv), 7, dtype)
         kernel(q[:count], qd[:count], out=around[40 : 40 + count], threads=2)
         assert np.array_equal(around[40 : 40 + count], whole[:count])
         assert (around[:40] == 7).all()

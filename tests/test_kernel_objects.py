@@ -23,7 +23,7 @@ def robot(arms):
 @pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.copy])
 def test_what_is_called_can_be_pickled(robot, copied):
     robot = copy.copy(robot)
-    q = np.ones(robot.n)
+    q = np.ones(robot.nq)
     kernel = armlet.compile(robot, "jacobian")
     expected = kernel(q)
     robot.jacobian(q)
@@ -37,13 +37,13 @@ def test_what_is_called_can_be_pickled(robot, copied):
 
 def test_the_module_of_a_compiled_function_is_a_name(robot):
     """Whoever looks at functions expects one, PyTorch's compiler among them."""
-    robot.gravity_torque(np.zeros(robot.n))
+    robot.gravity_torque(np.zeros(robot.nv))
     assert robot.gravity_torque.__module__ == "armlet"
 
 
 def test_a_kernel_is_a_plain_object(robot):
     kernel = armlet.compile(robot, "jacobian")
-    q = np.ones(robot.n)
+    q = np.ones(robot.nq)
     for _ in range(2):
         assert type(kernel) is Kernel
         assert Kernel.__name__ == "Kernel"
@@ -65,7 +65,7 @@ def test_a_subclass_of_kernel_may_say_what_calling_does(robot):
         pass
 
     program = armlet.trace(robot, "bias")
-    q = np.ones(robot.n)
+    q = np.ones(robot.nq)
     expected = Kernel(program)(q, q)
     for _ in range(3):
         same(Doubled(program)(q, q), (2 * expected,))
@@ -78,7 +78,7 @@ def test_a_subclass_of_kernel_may_say_what_calling_does(robot):
 
 def test_kernels_in_cycles_are_freed(robot):
     program = armlet.trace(robot, "bias")
-    q = np.ones(robot.n)
+    q = np.ones(robot.nq)
     gone = []
     for _ in range(3):
         kernel = Kernel(program)
@@ -92,7 +92,7 @@ def test_kernels_in_cycles_are_freed(robot):
 
 def test_a_kernel_that_the_collector_has_cleared_is_refused(robot):
     kernel = armlet.compile(robot, "bias")
-    q = np.ones(robot.n)
+    q = np.ones(robot.nq)
     kernel(q, q)
     del kernel.callee
     with pytest.raises(ReferenceError):
@@ -112,7 +112,7 @@ def test_instances_without_a_function_are_called_as_python_says():
 
 def test_methods_called_by_a_robots_name_or_held_before_agree(robot):
     robot = copy.copy(robot)
-    held, q = robot.jacobian, np.ones(robot.n)
+    held, q = robot.jacobian, np.ones(robot.nq)
     expected = held(q)
     same(robot.jacobian(q), (expected,))
     same(held(q), (expected,))

@@ -41,7 +41,7 @@ def test_forward_dynamics_undoes_inverse_dynamics(large):
     tau = robot.inverse_dynamics(q, qd, qdd)
     assert deviation(robot.forward_dynamics(q, qd, tau), qdd) < 1e-6
     H, inverse = robot.inertia_matrix(q), robot.inverse_inertia_matrix(q)
-    assert deviation(H @ inverse, np.broadcast_to(np.eye(robot.n), H.shape)) < 1e-6
+    assert deviation(H @ inverse, np.broadcast_to(np.eye(robot.nv), H.shape)) < 1e-6
 
 
 def test_their_programs_are_compiled_in_pieces(large):
@@ -62,14 +62,14 @@ def test_motions_follow_the_definition_of_runge_and_kutta(large):
     """What a step carries takes hundreds of registers, which no cut of the code may separate."""
     robot, _ = large
     h = 1e-4
-    x = np.concatenate([np.full(robot.n, 0.1), np.zeros(robot.n)])
+    x = np.concatenate([np.full(robot.nq, 0.1), np.zeros(robot.nv)])
 
     def slope(x):
         q, qd = np.split(x, 2)
-        return np.concatenate([qd, robot.forward_dynamics(q, qd, np.zeros(robot.n))])
+        return np.concatenate([qd, robot.forward_dynamics(q, qd, np.zeros(robot.nv))])
 
     plant = armlet.Plant(robot, friction=False)
-    run = armlet.simulate(plant, x[: robot.n], duration=2 * h, dt=h, method="rk4")
+    run = armlet.simulate(plant, x[: robot.nq], duration=2 * h, dt=h, method="rk4")
     for _ in range(2):
         a = slope(x)
         b = slope(x + h / 2 * a)

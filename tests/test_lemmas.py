@@ -11,7 +11,7 @@ from armlet.minimal.lumping import augment
 
 def links(robot, q, qd, qdd):
     """What the lemmas are about, a row a link, in base axes: from the definition, any scalars."""
-    n = robot.n
+    n = robot.nv
     T, w, wd, v, a = definition.motion(robot, q, qd, qdd, -robot.g)
     bodies = [*definition.bodies(robot, T)]
     W, o = ([T[i][:3, part] for i in range(n)] for part in (slice(3), 3))

@@ -43,7 +43,7 @@ def jax():
 def state(robot, quantity, *leading):
     rng = np.random.default_rng(1)
     names = armlet.QUANTITIES[quantity].arguments
-    return [rng.uniform(-2, 2, (*leading, robot.n)) for _ in names]
+    return [rng.uniform(-2, 2, (*leading, robot.nv)) for _ in names]
 
 
 def own_function(robot):
@@ -56,7 +56,7 @@ def own_function(robot):
         return limit * armlet.math.tanh(tau / limit)
 
     return reach, [
-        *np.random.default_rng(2).uniform(-1, 1, (2, robot.n)),
+        *np.random.default_rng(2).uniform(-1, 1, (2, robot.nv)),
         np.ones(3),
         np.array(30.0),
     ]

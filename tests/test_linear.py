@@ -50,7 +50,7 @@ def counted(arm, function, arguments):
         symbols = {str(name): graph.symbol(str(name)) for name in arm.symbols}
         return function(arm._with_constants(symbols), *state)
 
-    return trace_function("", run, dict.fromkeys(arguments, (arm.n,))).count()
+    return trace_function("", run, dict.fromkeys(arguments, (arm.nv,))).count()
 
 
 @pytest.mark.parametrize("n", range(2, 9))
@@ -107,7 +107,7 @@ def differences(function, x, h=1e-6):
 def test_the_state_space_is_the_slope_of_the_motion(tmp_path, seed):
     robot, _ = random_robot(tmp_path, seed, 1 + seed % 5, drives=True)
     q, qd, tau = (x[0] for x in states(robot, seed=seed))
-    n = robot.n
+    n = robot.nv
 
     def motion(x):
         return np.concatenate([x[n:], value(robot, "forward_dynamics", x[:n], x[n:], tau)])

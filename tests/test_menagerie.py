@@ -55,7 +55,7 @@ def loaded(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(MENAGERIE)))
 def test_a_model_that_loads_agrees_with_mujoco(path, tmp_path):
     robot = loaded(path)
-    if robot is None or not robot.n:
+    if robot is None or not robot.nv:
         pytest.skip("is refused, or does not move")
     copy = copied(path, tmp_path)
     if not all(len(ElementTree.parse(file).getroot()) for file in tmp_path.rglob("*.xml")):

@@ -48,7 +48,7 @@ def special_arm(seed, n):
 def along_first_turning(robot):
     """Gravity along the first axis that turns."""
     g = np.array([0, 0, 9.81], dtype=object)
-    X = robot.displacements([0] * robot.n)
+    X = robot.displacements([0] * robot.nq)
     for k in reversed(robot.path(max(robot._joint_letters.find("R"), 0))):
         g = X[k].vector(g)
     return g
@@ -72,7 +72,7 @@ def any_robot(folder, seed):
 
 def stacked(robot, seed=0, quantity="regressor", **options):
     """The regressor of many random states, one below the other."""
-    state = states(robot, 12 * robot.n + 20, seed)[: len(armlet.QUANTITIES[quantity].arguments)]
+    state = states(robot, 12 * robot.nb + 20, seed)[: len(armlet.QUANTITIES[quantity].arguments)]
     Y = armlet.trace(robot, quantity, "unit_bodies", **options).function(np)(*state)
     return Y.reshape(state[0].size, Y.shape[-1])
 
@@ -129,7 +129,7 @@ def test_weight_stays_when_the_parameters_of_gravity_do(tmp_path, seed):
     robot = any_robot(tmp_path, seed)
     q, _, _ = states(robot, seed=seed)
     found = armlet.minimal_parameters(robot, of="gravity")
-    change = np.random.default_rng(seed).normal(size=10 * robot.n)
+    change = np.random.default_rng(seed).normal(size=10 * robot.nb)
     hidden = change - found.full(found.Lam @ change)
     expected = value(robot, "gravity_torque", q)
     limit = 1e-12 * max(1, np.abs(expected).max())
@@ -263,7 +263,7 @@ def test_torques_stay_when_the_minimal_parameters_do(tmp_path, seed):
     robot = any_robot(tmp_path, seed).without_drives()
     state = states(robot, seed=seed)
     found = armlet.minimal_parameters(robot)
-    change = np.random.default_rng(seed).normal(size=10 * robot.n)
+    change = np.random.default_rng(seed).normal(size=10 * robot.nb)
     hidden = change - found.full(found.Lam @ change)
     expected = value(robot, "inverse_dynamics", *state)
     for phi in (found.phi + hidden, found.full(found.values)):
@@ -471,7 +471,7 @@ def test_the_regressor_takes_any_scalar():
         exactly = [np.array([mpmath.mpf(x) for x in row]) for row in state]
         precise = regressor(with_scalars(robot, mpmath.mpf), *exactly, parameters="standard")
         assert deviation(precise, regressor(robot, *state, parameters="standard")) < 1e-14
-    symbols = [np.array(sympy.symbols(f"{x}:{robot.n}")) for x in ("q", "a", "b")]
+    symbols = [np.array(sympy.symbols(f"{x}:{robot.nv}")) for x in ("q", "a", "b")]
     values = {
         s: v for row, at in zip(symbols, state, strict=True) for s, v in zip(row, at, strict=True)
     }

@@ -184,7 +184,7 @@ def test_numbers_that_overflow_are_refused(load):
 
 def test_a_constraint_on_locked_joints_is_met(tmp_path):
     path = Path(__file__).parent / "bad_models" / "mjcf_equality_curved.xml"
-    assert armlet.load(path, lock={"elbow": 0.2, "shoulder": 0.2}).n == 0
+    assert armlet.load(path, lock={"elbow": 0.2, "shoulder": 0.2}).nq == 0
 
 
 def test_actuators_that_are_no_torques_of_joints_are_reported(load):

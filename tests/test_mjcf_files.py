@@ -67,7 +67,7 @@ def test_sections_of_all_files_are_merged_as_in_mujoco(folder):
     </default><worldbody><body euler=".1 .2 .3"><joint axis="1 2 3"/><geom size=".1"/></body>
     </worldbody><option gravity="1 2 3"/></mujoco>"""
     robot = model(ARM, '<compiler angle="degree"/><default><joint armature=".3"/></default>')
-    assert agrees(folder(main, robot=robot)).n == 2
+    assert agrees(folder(main, robot=robot)).nq == 2
 
 
 def test_files_are_included_anywhere_and_into_each_other(folder):
@@ -148,7 +148,7 @@ def test_a_model_may_be_attached_twice_and_through_another(folder):
     )
     hand = HAND.partition("<keyframe>")[0] + "</mujoco>"  # MuJoCo would attach some keys twice
     path = folder(ATTACH.format(both), hand=hand, outer=outer)
-    assert agrees(path).n == 7
+    assert agrees(path).nq == 7
     assert agrees(path.with_name("outer.xml")).joint_names[-1] == "y_right_bend"
 
 
@@ -441,7 +441,7 @@ def test_only_the_folder_of_the_model_and_named_ones_are_read(folder, tmp_path):
     assert -1.01 < armlet.load(path, folders=[str(tmp_path)]).gravity[2] < -0.99
     path.write_text(model(ARM, f'<include file="{outside / "shared.xml"}"/>'))
     assert "outside the folder of the model" in refusal(path)
-    assert armlet.load(path, folders=[outside]).n == 1
+    assert armlet.load(path, folders=[outside]).nq == 1
     os.symlink(outside / "shared.xml", inner / "link.xml")
     path.write_text(model(ARM, include("link")))
     assert "names 'link.xml', which is outside the folder of the model" in refusal(path)

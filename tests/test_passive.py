@@ -54,7 +54,7 @@ def assert_agrees(robot, text, seed=0):
     """The passive torque is against MuJoCo's passive force, and motors give what MuJoCo's would."""
     m, d, index = peer(text, robot)
     d.qpos[index], d.qvel[index], d.qacc[index] = q, qd, qdd = np.random.default_rng(seed).normal(
-        size=(3, robot.n)
+        size=(3, robot.nv)
     )
     mujoco.mj_inverse(m, d)
     found = value(robot, "passive_torque", q, qd)
@@ -381,13 +381,13 @@ def energy_of_springs(robot, q):
 
 def sprung_tree(tmp_path):
     robot, _ = random_robot(tmp_path, 3, 4)
-    return replace(robot.without_drives(), springs=(Spring(40.0, 0.3),) * robot.n)
+    return replace(robot.without_drives(), springs=(Spring(40.0, 0.3),) * robot.nv)
 
 
 @pytest.mark.parametrize("method", ["dop853", "rk4", "variational_midpoint"])
 def test_energy_with_that_of_springs_is_conserved(tmp_path, method):
     robot = sprung_tree(tmp_path)
-    run = armlet.simulate(robot, np.full(robot.n, 0.1), duration=0.5, dt=1e-3, method=method)
+    run = armlet.simulate(robot, np.full(robot.nv, 0.1), duration=0.5, dt=1e-3, method=method)
     whole = run.energy + energy_of_springs(robot, run.q)
     assert np.ptp(run.energy) > 1
     assert np.ptp(whole) < (1e-2 if method == "variational_midpoint" else 1e-5) * np.ptp(run.energy)
@@ -403,7 +403,7 @@ def test_a_compensated_arm_stays_where_it_is():
 
 def test_roll_outs_have_springs_too(tmp_path):
     robot = sprung_tree(tmp_path)
-    q = np.full((3, robot.n), 0.1)
+    q = np.full((3, robot.nq), 0.1)
     found = armlet.rollout(robot, q, dt=1e-3, steps=50, method="rk4")
     run = armlet.simulate(robot, q[0], duration=0.05, dt=1e-3, method="rk4")
     np.testing.assert_allclose(found.q[:, 0], run.q[1:], rtol=1e-12)

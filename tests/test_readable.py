@@ -127,7 +127,7 @@ def test_python_computes_what_the_robot_does(puma):
 def test_python_has_the_bits_of_the_program(quantity, seed, tmp_path):
     robot, _ = random_robot(tmp_path, seed, 5, drives=True)
     program = armlet.trace(robot, quantity, first(quantity))
-    state = np.random.default_rng(seed).uniform(-2, 2, (3, robot.n))[: len(program.inputs)]
+    state = np.random.default_rng(seed).uniform(-2, 2, (3, robot.nv))[: len(program.inputs)]
     found, expected = python_of(program)(*state), program.function(np)(*state)
     for a, b in zip(
         *((x if isinstance(x, tuple) else (x,)) for x in (found, expected)), strict=True

@@ -3,13 +3,14 @@
 import copy
 import pickle
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.robots import deviation, random_robot, random_urdf, states, value
 
 import armlet
-from armlet.robot import Pose
+from armlet.robot import Joint, Limits, Pose
 from armlet.robot.frames import main_children
 from armlet.scalar import quarter_turns
 
@@ -296,3 +297,33 @@ REFUSED = {
 def test_numbers_that_no_robot_has_are_refused(arms, message):
     with pytest.raises(armlet.DataError, match=re.escape(message)):
         REFUSED[message](arms["planar2r"])
+
+
+# ------------------------------------------------------------------ limits and positions
+
+
+def test_limits_are_arrays_in_the_order_of_the_state():
+    robot = armlet.load("panda")
+    limits = np.array([joint.limits for joint in robot.coordinates])
+    arrays = robot.lower, robot.upper, robot.velocity_limit, robot.effort_limit
+    np.testing.assert_array_equal(np.transpose(arrays), limits)
+    assert robot.neutral.tolist() == [0.0] * robot.nq
+    assert not any(x.flags.writeable for x in (*arrays, robot.neutral))
+
+
+def test_random_configurations_are_within_the_limits():
+    rows = [
+        Joint("both", "revolute", Limits(1.0, 2.0)),
+        Joint("none", "continuous"),
+        Joint("above", "prismatic", Limits(upper=-3.0)),
+        Joint("below", "prismatic", Limits(lower=0.5)),
+    ]
+    robot = replace(armlet.general_arm("RRPP"), joints=tuple(rows))
+    q = robot.random_configuration(np.random.default_rng(0), (50, 20))
+    assert q.shape == (50, 20, 4)
+    ends = [[1, 2], [-np.pi, np.pi], [-5, -3], [0.5, 2.5]]
+    for x, (lower, upper) in zip(np.moveaxis(q, -1, 0), ends, strict=True):
+        assert lower <= x.min() <= x.max() <= upper
+        assert np.ptp(x) > 0.9 * (upper - lower)
+    assert robot.random_configuration().shape == (4,)
+    assert robot.random_configuration(size=3).shape == (3, 4)

@@ -24,7 +24,7 @@ def arm():
 
 @pytest.fixture(scope="module")
 def cost(arm):
-    @armlet.function(arm, goal=arm.n)
+    @armlet.function(arm, goal=arm.nq)
     def cost(q, qd, t, goal):
         return ((q - goal) ** 2).sum() + (0.1 + t) * (qd**2).sum()
 
@@ -36,11 +36,11 @@ def given(arm, per_run=True):
     rng = np.random.default_rng(0)
     runs = (RUNS,) if per_run else ()
     return {
-        "q0": rng.normal(size=(RUNS, arm.n)),
-        "qd0": rng.normal(size=(RUNS, arm.n)),
-        "torque": rng.normal(size=(STEPS, *runs, arm.n)),
+        "q0": rng.normal(size=(RUNS, arm.nv)),
+        "qd0": rng.normal(size=(RUNS, arm.nv)),
+        "torque": rng.normal(size=(STEPS, *runs, arm.nv)),
         "inertia": arm.phi * rng.uniform(0.9, 1.1, (*runs, arm.nb, 1)),
-        "goal": rng.normal(size=(*runs, arm.n)),
+        "goal": rng.normal(size=(*runs, arm.nv)),
     }
 
 
@@ -127,7 +127,7 @@ def test_every_row_has_its_derivatives(arm):
         rolled_out(arm, None, x | {"inertia": x["inertia"] + s * h * tangents["inertia"]}, every=5)
         for s in (1, -1)
     ]
-    assert found.tangents.q.shape == (3, RUNS, arm.n)
+    assert found.tangents.q.shape == (3, RUNS, arm.nv)
     for name in ("q", "qd"):
         differences = (getattr(moved[0], name) - getattr(moved[1], name)) / (2 * h)
         slopes = getattr(found.tangents, name)
@@ -146,7 +146,7 @@ def test_long_runs_go_back_in_pieces(arm, cost, monkeypatch):
 
 
 def test_a_controller_s_gains_have_a_gradient(arm, cost):
-    @armlet.function(arm, gains=2, goal=arm.n)
+    @armlet.function(arm, gains=2, goal=arm.nq)
     def pull(q, qd, gains, goal):
         return gains[0] * (goal - q) - gains[1] * qd
 

@@ -53,7 +53,7 @@ def at(numbers, **attributes):
 
 def places(robot, frame, q=None):
     """Where a frame is with all joints at zero."""
-    q = np.zeros(robot.n) if q is None else np.asarray(q, float)
+    q = np.zeros(robot.nq) if q is None else np.asarray(q, float)
     return robot.forward_kinematics(q, frame=frame).round(9)
 
 

@@ -55,7 +55,7 @@ def test_larger_programs_keep_their_values(quantity):
 def test_other_frames_and_units_change_no_torque(tmp_path, seed):
     robot, _ = random_robot(tmp_path, seed, 6, special=1.0)
     rng = np.random.default_rng(seed)
-    back = tuple(i for i in range(robot.n) if rng.random() < 0.5)
+    back = tuple(i for i in range(robot.nv) if rng.random() < 0.5)
     unit = 0.37 if "P" not in robot._joint_letters else None
     other = Arrangement(back, unit).of(robot)
     q, qd, qdd = states(robot)

@@ -42,13 +42,13 @@ def one_slide():
 
 
 def starts(robot, count, seed=0):
-    return np.random.default_rng(seed).uniform(-1, 1, (count, robot.n))
+    return np.random.default_rng(seed).uniform(-1, 1, (count, robot.nv))
 
 
 def own_torque(robot):
     """A controller that pulls weakly towards a target, and stirs."""
 
-    @armlet.function(robot, target=robot.n)
+    @armlet.function(robot, target=robot.nq)
     def pull(q, qd, t, target):
         return 0.05 * (target - q) - 0.001 * qd + 0.05 * np.sin(t)
 
@@ -57,7 +57,7 @@ def own_torque(robot):
 
 def reference(robot, q, target, duration):
     """The end of the same trajectory, by SciPy at the accuracy of doubles."""
-    n = robot.n
+    n = robot.nv
 
     def slope(t, x):
         q, qd = x[:n], x[n:]
@@ -74,7 +74,7 @@ def reference(robot, q, target, duration):
 
 @pytest.mark.parametrize("method", INTEGRATORS)
 def test_errors_fall_with_the_order_of_the_method(arm, method):
-    duration, target, q = 0.2, np.full(arm.n, 0.3), starts(arm, 3)
+    duration, target, q = 0.2, np.full(arm.nq, 0.3), starts(arm, 3)
     expected = [reference(arm, x, target, duration) for x in q]
     errors, counts = [], (200, 400, 800)
     for steps in counts:
@@ -115,7 +115,7 @@ def test_stages_are_the_whole_step(arm):
     def work(q, qd):
         return (qd**2).sum()
 
-    torque = np.random.default_rng(4).normal(size=(30, 5, arm.n))
+    torque = np.random.default_rng(4).normal(size=(30, 5, arm.nv))
     options = {"torque": torque, "dt": 1e-3, "steps": 30, "every": 30, "method": "rk4"}
     by_stages = armlet.rollout(arm, starts(arm, 5), **options)
     whole = armlet.rollout(arm, starts(arm, 5), reduce=work, **options)
@@ -149,7 +149,7 @@ def test_energy_has_no_trend_with_the_symplectic_method(panda, duration):
 @pytest.mark.parametrize("method", ["dop853", "radau", "rk4"])
 def test_the_torques_come_back_by_inverse_dynamics(panda, method):
     rng = np.random.default_rng(1)
-    torque = panda.gravity_torque(starts(panda, 1)[0]) + rng.normal(size=(100, panda.n))
+    torque = panda.gravity_torque(starts(panda, 1)[0]) + rng.normal(size=(100, panda.nv))
     run = armlet.simulate(
         panda, starts(panda, 1)[0], torque=torque, duration=0.1, dt=1e-3, method=method
     )
@@ -163,13 +163,13 @@ def test_small_deviations_are_those_of_the_linear_model():
     arm = armlet.load("planar3r").without_drives()
     q, h = starts(arm, 1)[0], 1e-5
     tau = arm.gravity_torque(q)
-    A, _ = arm.state_space(q, np.zeros(arm.n), tau)
+    A, _ = arm.state_space(q, np.zeros(arm.nv), tau)
     errors = []
     for size in (1e-2, 1e-3):
-        x = size * np.random.default_rng(2).normal(size=2 * arm.n)
+        x = size * np.random.default_rng(2).normal(size=2 * arm.nv)
         torque = np.tile(tau, (10, 1))
         run = armlet.simulate(
-            arm, q + x[: arm.n], x[arm.n :], torque, duration=10 * h, dt=h, method="rk4"
+            arm, q + x[: arm.nv], x[arm.nv :], torque, duration=10 * h, dt=h, method="rk4"
         )
         moved = (np.concatenate([run.q[1] - q, run.qd[1]]) - x) / h
         errors.append(np.abs(moved - A @ x).max())
@@ -178,7 +178,7 @@ def test_small_deviations_are_those_of_the_linear_model():
 
 def test_friction_takes_the_energy_that_is_lost(arm):
     drive = arm.drives[0]._replace(viscous=0.5, coulomb=1.0)
-    robot = replace(arm, drives=(drive,) * arm.n)
+    robot = replace(arm, drives=(drive,) * arm.nv)
     model = Friction(velocity=0.05)
     run = armlet.simulate(armlet.Plant(robot, model), starts(arm, 1)[0], duration=0.2)
     torque = 0.5 * run.qd + np.tanh(run.qd / 0.05)
@@ -189,7 +189,7 @@ def test_friction_takes_the_energy_that_is_lost(arm):
 
 def rubbing(arm):
     """An arm with the friction of an ordinary URDF: 4 to 0.6 Nm, and some that is viscous."""
-    coulomb, viscous = np.linspace(4, 0.6, arm.n), np.linspace(1, 0.1, arm.n)
+    coulomb, viscous = np.linspace(4, 0.6, arm.nv), np.linspace(1, 0.1, arm.nv)
     pairs = zip(arm.drives, viscous.tolist(), coulomb.tolist(), strict=True)
     return replace(arm, drives=tuple(x._replace(viscous=v, coulomb=c) for x, v, c in pairs))
 
@@ -216,7 +216,7 @@ def test_friction_is_followed_by_steps_that_are_longer_than_it_takes_to_act(name
     for x, end in zip(q, found.q[-1], strict=True):
         start = np.concatenate([x, 0 * x])
         exact = integrate.solve_ivp(derivative, (0, 0.4), start, "LSODA", rtol=1e-8, atol=1e-9)
-        np.testing.assert_allclose(end, exact.y[: robot.n, -1], atol=1e-3)
+        np.testing.assert_allclose(end, exact.y[: robot.nv, -1], atol=1e-3)
 
 
 @pytest.mark.parametrize("stribeck", [0.0, 0.5])
@@ -224,9 +224,9 @@ def test_friction_is_followed_by_steps_that_are_longer_than_it_takes_to_act(name
 def test_an_arm_that_friction_holds_rests_but_for_the_creep_of_the_smooth_law(panda, dt, stribeck):
     robot, rng = rubbing(panda), np.random.default_rng(3)
     coulomb = np.array([drive.coulomb for drive in robot.drives])
-    share = rng.uniform(-0.9, 0.9, (10, robot.n))
+    share = rng.uniform(-0.9, 0.9, (10, robot.nv))
 
-    @armlet.function(robot, load=robot.n)
+    @armlet.function(robot, load=robot.nv)
     def hold(q, load):
         return robot.gravity_torque(q) + load
 
@@ -390,7 +390,7 @@ def test_the_adaptive_method_is_implicit_where_friction_is_stiff(arm, monkeypatc
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "adams_bashforth4"])
 def test_a_roll_out_is_the_simulation_of_each(arm, method):
     q = starts(arm, 11)
-    torque = np.random.default_rng(3).normal(size=(50, 11, arm.n))
+    torque = np.random.default_rng(3).normal(size=(50, 11, arm.nv))
     found = armlet.rollout(arm, q, torque=torque, dt=1e-3, steps=50, method=method)
     for k in (0, 10):
         run = armlet.simulate(arm, q[k], torque=torque[:, k], duration=0.05, dt=1e-3, method=method)
@@ -401,7 +401,7 @@ def test_a_roll_out_is_the_simulation_of_each(arm, method):
 
 def test_bits_depend_neither_on_threads_nor_on_the_others(arm):
     q = starts(arm, 37)
-    options = {"torque": own_torque(arm), "arguments": {"target": np.zeros(arm.n)}}
+    options = {"torque": own_torque(arm), "arguments": {"target": np.zeros(arm.nv)}}
     whole = armlet.rollout(arm, q, dt=1e-3, steps=30, **options)
     threads = armlet.rollout(arm, q, dt=1e-3, steps=30, threads=2, **options)
     part = armlet.rollout(arm, q[5:9], dt=1e-3, steps=30, **options)
@@ -434,7 +434,7 @@ def test_every_roll_out_may_have_inertias_of_its_own(arm):
 
 
 def test_a_cost_is_the_sum_over_all_steps(arm):
-    @armlet.function(arm, goal=arm.n)
+    @armlet.function(arm, goal=arm.nq)
     def cost(q, qd, t, goal):
         return ((q - goal) ** 2).sum() + 0.1 * (qd**2).sum() + t
 
@@ -445,7 +445,7 @@ def test_a_cost_is_the_sum_over_all_steps(arm):
     qd = np.concatenate([0 * q[:1], rows.qd[:-1]])
     expected = ((q - goal) ** 2).sum((0, 2)) + 0.1 * (qd**2).sum((0, 2)) + 1e-3 * sum(range(40))
     np.testing.assert_allclose(found.cost, expected, rtol=1e-12)
-    assert found.q.shape == (1, 10, arm.n)
+    assert found.q.shape == (1, 10, arm.nv)
 
 
 @pytest.mark.parametrize(
@@ -813,7 +813,7 @@ def test_a_method_of_several_steps_may_do_few(arm, steps):
 
 
 def test_a_program_and_a_python_function_give_the_same_trajectory(arm):
-    q, target = starts(arm, 1)[0], np.zeros(arm.n)
+    q, target = starts(arm, 1)[0], np.zeros(arm.nv)
     pull = own_torque(arm)
     options = {"duration": 0.2, "dt": 1e-2, "method": armlet.Adaptive(rtol=1e-10, atol=1e-12)}
     compiled = armlet.simulate(arm, q, torque=pull, arguments={"target": target}, **options)

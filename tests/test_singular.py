@@ -32,7 +32,7 @@ def arm(*bodies, rows=CROSSED):
 )
 def test_a_joint_that_moves_no_inertia_is_named(robot, joint, quantity):
     method = getattr(robot, quantity)
-    state = np.zeros((3, robot.n))
+    state = np.zeros((3, robot.nv))
     with pytest.raises(armlet.ModelError, match=f"joint '{joint}' .* can move without moving any"):
         method(*state[: len(armlet.QUANTITIES[quantity].arguments)])
     for name in armlet.formulations(quantity):

@@ -48,7 +48,7 @@ METHODS = {
 
 def state(robot, quantity, *leading):
     rng = np.random.default_rng(0)
-    return rng.uniform(-1, 1, (len(QUANTITIES[quantity].arguments), *leading, robot.n))
+    return rng.uniform(-1, 1, (len(QUANTITIES[quantity].arguments), *leading, robot.nv))
 
 
 # ------------------------------------------------------------------ ordinary methods
@@ -85,7 +85,7 @@ def test_results_have_the_shapes_that_the_docstring_gives(name, arms):
     results = getattr(robot, name)(*state(robot, name, 4))
     results = results if isinstance(results, tuple) else (results,)
     p, f = len(armlet.minimal_parameters(robot)), len(robot.frames)
-    sizes = {"n": robot.n, "p": p, "f": f}
+    sizes = {"n": robot.nv, "p": p, "f": f}
     shapes = [
         tuple(eval(x.replace("2 n", "2*n"), sizes) for x in axes.split(","))
         for axes in found

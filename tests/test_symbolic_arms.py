@@ -164,7 +164,7 @@ def test_what_needs_numbers_says_so(symbolic, tmp_path):
         lambda: symbolic.lock({"joint1": 0}),
         lambda: symbolic.with_payload(1, (0, 0, 0)),
         lambda: symbolic.mass,
-        lambda: symbolic.forward_kinematics([0] * symbolic.n),
+        lambda: symbolic.forward_kinematics([0] * symbolic.nq),
     ):
         with pytest.raises(armlet.ModelError, match="has constants without a value"):
             make()

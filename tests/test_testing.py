@@ -96,7 +96,7 @@ def turns_only(robot, q):
 
 def next_body(robot, q):
     """Takes the body before for the parent."""
-    return weight(replace(robot, parent=tuple(range(-1, robot.n - 1))), q)
+    return weight(replace(robot, parent=tuple(range(-1, robot.nb - 1))), q)
 
 
 def on_floats(robot, q):

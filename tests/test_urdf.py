@@ -126,8 +126,8 @@ def _agrees_with_pinocchio(robot, text):
         model = pinocchio.buildModelFromXML(text)
     except ValueError:
         return
-    assert robot.n == model.nq
-    if robot.n:
+    assert robot.nq == model.nq
+    if robot.nv:
         H = pinocchio.crba(model, model.createData(), np.zeros(1))
         np.testing.assert_allclose(robot.inertia_matrix([0.0]), H, rtol=1e-12)
 
@@ -210,7 +210,7 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     armlet.load("planar2r").to_urdf("~/arm.urdf")
     armlet.load("planar2r").to_toml("~/arm.toml")
-    assert armlet.load("~/arm.urdf").n == armlet.load("~/arm.toml").n == 2
+    assert armlet.load("~/arm.urdf").nq == armlet.load("~/arm.toml").nq == 2
 
 
 # ---------------------------------------------------------------------------------- all at once
@@ -344,20 +344,35 @@ def test_a_base_that_looks_like_a_floating_one_is_a_warning(tmp_path, text, warn
     lines = [line for line in warned if "floating base" in line]
     assert len(lines) == warns
     if warns:
-        assert f"has {robot.base_mass:.4g} kg" in lines[0]
+        assert f"has {robot.base_body[0]:.4g} kg" in lines[0]
 
 
 def test_the_mass_of_the_base_is_reported_beside_that_of_the_moving_bodies(tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(branches(1, 5.0, 3))
     robot = armlet.load(path)
-    assert (robot.base_mass, float(robot.mass)) == (5.0, 6.0)
-    assert armlet.load(path, lock={"j00": 0}).base_mass == 7.0
+    assert (robot.base_body[0], float(robot.mass)) == (5.0, 6.0)
+    assert armlet.load(path, lock={"j00": 0}).base_body[0] == 7.0
     output = " ".join(CliRunner().invoke(app, ["info", str(path)]).output.split())
     assert "6 kg move; base 'base' has 5 kg" in output
     assert "together 11 kg" in output
     data = json.loads(CliRunner().invoke(app, ["info", str(path), "--json"]).output)
     assert data["mass"] == {"moving": 6.0, "base": 5.0}
+
+
+def test_the_inertia_of_the_base_is_written_back(tmp_path):
+    """With what is welded or locked to it, about the origin of the base link."""
+    path = tmp_path / "arm.urdf"
+    path.write_text(branches(1, 5.0, 3))
+    locked = armlet.load(path, lock={"j00": 0.3})
+    locked.to_urdf(tmp_path / "locked.urdf")
+    again = armlet.load(tmp_path / "locked.urdf")
+    assert again.base_body[0] == 7.0
+    for mine, theirs in zip(again.base_body, locked.base_body, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-12)
+    full, m = armlet.load(path).base_body, locked.base_body[0]
+    assert m > full[0]
+    assert np.linalg.norm(locked.base_body[2] - full[2]) > 0.01
 
 
 @stored

@@ -87,7 +87,7 @@ def robot(request, tmp_path):
 
 
 def test_bodies_are_where_forward_kinematics_has_their_links(robot):
-    q = np.random.default_rng(1).uniform(-1, 1, robot.n)
+    q = np.random.default_rng(1).uniform(-1, 1, robot.nq)
     at = body_poses(robot, q)
     for name, (body, frame) in robot.frames.items():
         found = at[body] @ frame
@@ -98,7 +98,7 @@ def test_bodies_are_where_forward_kinematics_has_their_links(robot):
 
 def test_capsules_go_from_joint_to_joint(robot):
     """A body's lines begin at its own joint and reach the axis point of each joint it carries."""
-    q = np.random.default_rng(2).uniform(-1, 1, robot.n)
+    q = np.random.default_rng(2).uniform(-1, 1, robot.nq)
     at = body_poses(robot, q)
     for j, i in enumerate(robot.parent):
         ends = [at[i].point(end) for _, end in links(robot, i)]
@@ -126,7 +126,7 @@ def test_the_last_capsule_reaches_the_tool():
 
 def test_an_arm_is_nowhere_longer_than_its_reach(arms):
     for arm in arms.values():
-        for q in np.random.default_rng(3).uniform(-1, 1, (POINTS, arm.n)):
+        for q in np.random.default_rng(3).uniform(-1, 1, (POINTS, arm.nv)):
             posture = [
                 np.clip(x, *joint_range(arm, arm.joints[j])) if arm.joints[j].letter == "P" else x
                 for j, x in enumerate(q)
@@ -144,7 +144,7 @@ def test_the_alarm_is_no_colour_of_a_joint():
 
 def test_an_ellipsoid_of_uniform_density_has_the_inertia_of_its_body(arms):
     for arm in arms.values():
-        for i in range(arm.n):
+        for i in range(arm.nv):
             if arm.m[i] > 0:
                 com, squares, axes = principal(arm, i)
                 m, (a, b, c) = arm.m[i], squares

@@ -260,7 +260,7 @@ def test_what_xacro_left_in_a_urdf_file_is_overlooked(tmp_path):
     armlet.load("planar2r").to_urdf(tmp_path / "arm.urdf")
     text = (tmp_path / "arm.urdf").read_text()
     (tmp_path / "arm.urdf").write_text(text.replace("</robot>", "<xacro:sensor/></robot>"))
-    assert armlet.load(tmp_path / "arm.urdf").n == 2
+    assert armlet.load(tmp_path / "arm.urdf").nq == 2
 
 
 @needs_xacro

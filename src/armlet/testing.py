@@ -257,12 +257,12 @@ def _hint(case: Case, robot: RobotModel, wrong: Vector) -> str:
         return case.hint
     roots = {i for i, p in robot.base_to_tips() if p == BASE}
     joints = set(np.flatnonzero(wrong).tolist())
-    if joints <= roots and len(roots) < robot.n:
+    if joints <= roots and len(roots) < robot.nv:
         return (
             "Only joints on the base are wrong: the loop towards the base leaves out its last "
             "bodies, or its sums are not added there."
         )
-    if robot.n - 1 in joints and case.way == "plain" and "nothing special" in case.hint:
+    if robot.nv - 1 in joints and case.way == "plain" and "nothing special" in case.hint:
         return (
             f"{case.hint} If lists are summed up at robot.tips_to_base(), they need a place for "
             "the base, which comes last: armlet.robot.with_base."

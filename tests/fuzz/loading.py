@@ -92,14 +92,14 @@ def check_load(path: Path, rng) -> None:
             if len(str(error)) > LONGEST:
                 raise
             return
-        if robot.n <= FEW:
+        if robot.nv <= FEW:
             check_quantity(robot, str(rng.choice(QUANTITIES)))
             check_written(robot, path.with_name("written" + rng.choice([".urdf", ".toml"])))
 
 
 def check_quantity(robot, quantity: str) -> None:
     """Trace a quantity and evaluate it with NumPy, whose numbers may overflow."""
-    arrays = [np.ones(robot.n)] * len(armlet.QUANTITIES[quantity].arguments)
+    arrays = [np.ones(robot.nv)] * len(armlet.QUANTITIES[quantity].arguments)
     first = next(iter(armlet.formulations(quantity)))
     try:
         with np.errstate(all="ignore"):

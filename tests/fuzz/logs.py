@@ -105,7 +105,7 @@ def check(log, truth, has_time, is_cut):
 
 def motion(rng, robot):
     """A smooth motion with its velocities, and random torques."""
-    n, rows = robot.n, int(rng.integers(20, 60))
+    n, rows = robot.nv, int(rng.integers(20, 60))
     step = float(10 ** rng.uniform(-3, 0.5))
     t = step * (np.arange(rows) + (rng.uniform(0, 0.3, rows) if rng.random() < 0.3 else 0))
     w = rng.uniform(0.2, 1, n) * min(3.0, 0.3 / step)
@@ -121,7 +121,7 @@ def motion(rng, robot):
 def random_columns(rng, robot, truth):
     """Shuffled columns (name, numbers), options, and whether the columns are unambiguous."""
     letters = [joint.letter for joint in robot.coordinates]
-    names = robot.joint_names if rng.random() < 0.3 else np.arange(robot.n) + rng.integers(2)
+    names = robot.joint_names if rng.random() < 0.3 else np.arange(robot.nv) + rng.integers(2)
     options, columns, is_si = {}, [], True
     for quantity in ("q", "tau", "qd")[: rng.integers(2, 4)]:
         word, form = pick(rng, WORDS[quantity]), pick(rng, ("_{}", " [{}]", "({})"))

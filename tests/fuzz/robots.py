@@ -91,7 +91,7 @@ def trial(rng, folder, kinds=KINDS):
 def random_state(rng, robot, scale):
     """Random q, qd and qdd, exact in single precision; `scale` is the size for prismatic joints."""
     lengths = np.where([letter == "P" for letter in robot._joint_letters], scale, 1)
-    return (rng.uniform(-2, 2, (3, robot.n)) * lengths).astype(np.float32).astype(float)
+    return (rng.uniform(-2, 2, (3, robot.nv)) * lengths).astype(np.float32).astype(float)
 
 
 def replayed(robot, quantity):
@@ -209,7 +209,7 @@ def large_offsets(robot, tree):
     """Yield a message if a canonical frame is far from its parent's, relative to the arm's size."""
     size = tree.size()
     largest = max(abs(x) for row in robot.dh for x in (row.b, row.a, row.d))
-    if largest > LARGEST_OFFSET * size + 1e-12 * extent(tree, np.zeros(robot.n)):
+    if largest > LARGEST_OFFSET * size + 1e-12 * extent(tree, np.zeros(robot.nv)):
         yield f"an offset is {largest:.2g} m, the joints are {size:.2g} m apart in all"
 
 

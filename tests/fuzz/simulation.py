@@ -102,7 +102,7 @@ class Case:
     price: armlet.Function | None = None
 
     def __post_init__(self):
-        rng, n = self.rng, self.robot.n
+        rng, n = self.rng, self.robot.nv
         self.runs = None if rng.random() < 0.5 else int(pick(rng, (1, 2, 3, 9)))
         self.steps = int(pick(rng, [k for k in (1, 2, 3, 4, 5, 7, 8) if k != self.runs]))
         self.every = int(pick(rng, (1, 1, 2, 3, 10)))
@@ -277,7 +277,7 @@ ALWAYS = {
 
 def odd_values(case):
     """Values of each option that armlet must refuse."""
-    n, axes = case.robot.n, () if case.runs is None else (case.runs,)
+    n, axes = case.robot.nv, () if case.runs is None else (case.runs,)
     no_number = ("1", None, np.nan, np.inf, -1.0, 0, [1e-3, 1e-3], 1j, object(), {})
     no_count = (0, -1, 2.5, "2", None, np.nan, [2], 1j)
     wrong = (
@@ -358,7 +358,7 @@ class Loop:
         if case.inertia is not None:
             phi = case.inertia if case.inertia.ndim == 2 else case.inertia[run]
             self.robot = robot.with_inertia(phi)
-        self.K = robot._joint_velocities(np.eye(robot.n)).T
+        self.K = robot._joint_velocities(np.eye(robot.nv)).T
         self.drives = np.array([drive[1:] for drive in robot.drives], dtype=float).T
         self.limits = np.array([joint.limits[:2] for joint in robot.coordinates]).T
 

@@ -30,7 +30,7 @@ def loaded(folder, text, **options):
 
 def by_hand(robot, mimics):
     """K and b in q_joints = K q + b, by following each mimic joint to a joint that mimics none."""
-    K, b = np.zeros((robot.nb, robot.n)), np.zeros(robot.nb)
+    K, b = np.zeros((robot.nb, robot.nv)), np.zeros(robot.nb)
     for i, joint in enumerate(robot.joints):
         name, factor, offset = joint.name, 1.0, 0.0
         while name in mimics:
@@ -59,7 +59,7 @@ class Mimicking(Pinocchio):
 def compare_with_pinocchio(robot, text, frame):
     """Compare the quantities that Pinocchio can compute for models with mimic joints."""
     engine = Mimicking(text, robot.joint_names, robot.gravity)
-    assert engine.model.nv == robot.n
+    assert engine.model.nv == robot.nv
     q, qd, qdd = states(robot, 2)
     given = {
         "inverse_dynamics": (q, qd, qdd),

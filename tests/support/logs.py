@@ -36,7 +36,7 @@ def recorded(robot, seed, duration=20.0, size=1.0, noise=0.02):
     """
     rng = np.random.Generator(np.random.PCG64(1000 + seed))
     t, w = np.arange(0, duration, 1e-3), 0.2 * np.pi * np.arange(1, 6)
-    a, b = rng.normal(size=(2, robot.n, 5)) * size / np.sqrt(np.arange(1, 6))
+    a, b = rng.normal(size=(2, robot.nv, 5)) * size / np.sqrt(np.arange(1, 6))
     s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
     q, qd = s @ a.T + c @ b.T, (c * w) @ a.T - (s * w) @ b.T
     tau = robot.inverse_dynamics(q, qd, -(s * w**2) @ a.T - (c * w**2) @ b.T)

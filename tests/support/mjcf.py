@@ -26,7 +26,7 @@ def assert_agrees(robot, text, seed=0, left_out=()):
     m = text if isinstance(text, mujoco.MjModel) else mujoco.MjModel.from_xml_string(text)
     m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     d = mujoco.MjData(m)
-    state = np.random.default_rng(seed).normal(size=(3, robot.n))
+    state = np.random.default_rng(seed).normal(size=(3, robot.nv))
     joints = [m.joint(k).name or f"joint{k + 1}" for k in range(m.njnt)]
     joints = [joints.index(name) for name in robot.joint_names]
     index = m.jnt_dofadr[joints]

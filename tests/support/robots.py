@@ -119,7 +119,7 @@ def random_robot(folder, seed, joints, **options):
 
 def states(robot, count=3, seed=0):
     """Random q, qd, qdd, each (count, n)."""
-    return np.random.default_rng(seed).uniform(-2, 2, (3, count, robot.n))
+    return np.random.default_rng(seed).uniform(-2, 2, (3, count, robot.nv))
 
 
 def value(robot, quantity, *arrays, frame=None):

@@ -118,7 +118,7 @@ def assert_same(robot, other, tolerance=1e-10):
     drives = [np.asarray(x.drives, float)[:, :3] for x in (robot, other)]
     np.testing.assert_allclose(*drives, rtol=tolerance, atol=tolerance)
     rng = np.random.default_rng(1)
-    q, qd, qdd = rng.uniform(-1, 1, (3, robot.n))
+    q, qd, qdd = rng.uniform(-1, 1, (3, robot.nv))
     newton_euler = FORMULATIONS["inverse_dynamics"]["newton_euler"].function
     torques = [np.asarray(newton_euler(x, q, qd, qdd), float) for x in (robot, other)]
     size = np.abs(torques[0]).max()

@@ -51,7 +51,7 @@ class Robot(RobotModel):
     --------
     >>> import armlet, numpy as np
     >>> robot = armlet.load("panda")
-    >>> q = np.zeros((1000, robot.n))
+    >>> q = np.zeros((1000, robot.nq))
     >>> robot.inertia_matrix(q).shape
     (1000, 7, 7)
     >>> robot.with_payload(1.5, com=(0, 0, 0.05)) == robot
@@ -129,7 +129,7 @@ class Robot(RobotModel):
         Joints that are coupled with a locked joint are locked too.
 
         >>> import armlet
-        >>> armlet.load("panda").lock({"joint3": 0.0}).n
+        >>> armlet.load("panda").lock({"joint3": 0.0}).nq
         6
         """
         return self.of(loading.lock(self, values))

@@ -64,7 +64,7 @@ class Sampler:
     --------
     >>> import armlet, numpy as np
     >>> robot = armlet.load("planar2r")
-    >>> @armlet.function(robot, goal=robot.n)
+    >>> @armlet.function(robot, goal=robot.nq)
     ... def cost(q, qd, goal):
     ...     return ((q - goal) ** 2).sum() + 0.02 * (qd**2).sum()
     >>> sampler = armlet.controllers.Sampler(

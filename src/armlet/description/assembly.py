@@ -95,7 +95,7 @@ def assemble(
         },
         solids={link.name: link.solids for link in description.links if link.solids},
         folder=description.folder,
-        base_mass=float(m[BASE]),
+        base_body=(float(m[BASE]), c[BASE], J[BASE]),
         notes=description.notes,
     )
 
@@ -176,8 +176,8 @@ def describe(robot: RobotModel) -> Description:
     A frame that is not the frame of a body or of the base becomes a massless link, fixed to a body.
     """
     robot._require_values("a robot to be written, locked or cut")
-    links, joints = [Link(robot.base_link, **_shapes(robot, robot.base_link))], []
     base_of = [robot.frames[name].pose for name in (*robot.links, robot.base_link)]
+    links, joints = [_link(robot, BASE, base_of[BASE])], []
     zero = [Pose(X.rotation().astype(float), X.origin().astype(float)) for X in robot._at_zero]
     for i, joint in enumerate(robot.joints):
         p, own = robot.parent[i], base_of[i]
@@ -225,18 +225,21 @@ def describe(robot: RobotModel) -> Description:
 
 def _link(robot: RobotModel, i: int, own: Pose) -> Link:
     """Return body `i` as a link in its file frame; `own` is this frame's pose in the body."""
-    m, c, J = robot.m[i], robot.c[i].astype(float), robot.J[i].astype(float)
+    name = robot.base_link if i == BASE else robot.links[i]
+    m, c, J = robot.base_body if i == BASE else robot.bodies[i]
+    c, J = c.astype(float), J.astype(float)
     if not m and np.any(c):
         raise ModelError(
-            f"link {robot.links[i]!r} has a first moment but no mass: parameters like these give "
+            f"link {name!r} has a first moment but no mass: parameters like these give "
             "the right torques, but no file can hold them"
         )
     com = c / m if m else np.zeros(3)
     I = own.R.T @ (J - np.asarray(point_inertia(m, com), float)) @ own.R
-    (mass, moment), back = robot.compensation[i], own.inverse()
+    mass, moment = Compensation() if i == BASE else robot.compensation[i]
+    back = own.inverse()
     compensation = Compensation(float(mass), back.R @ moment.astype(float) + float(mass) * back.r)
-    shapes = _shapes(robot, robot.links[i])
-    return Link(robot.links[i], float(m), back.point(com), I, compensation=compensation, **shapes)
+    shapes = _shapes(robot, name)
+    return Link(name, float(m), back.point(com), I, compensation=compensation, **shapes)
 
 
 def _shapes(robot: RobotModel, link: str) -> dict[str, Any]:

@@ -228,7 +228,8 @@ def note_fixed_base(description: Description, robot: RobotModel, problems: Probl
     Light robots (hands), bases named as in `WORLDS` and files with unsupported joints get no note.
     """
     kinds = {joint.kind for joint in description.joints}
-    is_light = not robot.base_mass or robot.base_mass + sum(robot.m) < MIN_FLOATING_MASS
+    base_mass = robot.base_body[0]
+    is_light = not base_mass or base_mass + sum(robot.m) < MIN_FLOATING_MASS
     if is_light or robot.base_link in WORLDS or kinds & UNSUPPORTED_JOINTS.keys():
         return
     moving = {joint.name for joint in robot.joints}
@@ -239,7 +240,7 @@ def note_fixed_base(description: Description, robot: RobotModel, problems: Probl
     if several or len(on_base) >= MIN_BRANCHES:
         problems.note(
             f"{problems.where}: the base {quote((several or [robot.base_link])[0])} has "
-            f"{robot.base_mass:.4g} kg and {len(on_base)} branches, like a robot on legs, wheels "
+            f"{base_mass:.4g} kg and {len(on_base)} branches, like a robot on legs, wheels "
             "or rotors; it is fixed to the world, since armlet has no floating base, and its mass "
             "is in no quantity"
         )

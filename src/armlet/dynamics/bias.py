@@ -62,10 +62,10 @@ def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     reference = base_reference(robot, q)
     d = couplings(robot, reference)
     X = robot.displacements(q)
-    g: list[Vector] = [ZERO] * robot.n + [robot.g]
-    zeta: list[Vector] = [ZERO] * (robot.n + 1)
-    driven: list[dict[int, Vector]] = [{} for _ in range(robot.n + 1)]
-    b: list[Scalar] = [0] * robot.n
+    g: list[Vector] = [ZERO] * robot.nb + [robot.g]
+    zeta: list[Vector] = [ZERO] * (robot.nb + 1)
+    driven: list[dict[int, Vector]] = [{} for _ in range(robot.nb + 1)]
+    b: list[Scalar] = [0] * robot.nv
     for j, p in robot.base_to_tips():
         inward = X[j].inverse()
         g[j] = inward.vector(g[p])
@@ -97,7 +97,7 @@ def coefficients(robot: RobotModel, q: Vector) -> Matrix:
 
     All other symbols are zero, because their joints are not on one path to the base.
     """
-    n = robot.n
+    n = robot.nb
     reference = base_reference(robot, q)
     D = np.zeros((n, n, n), dtype=object)
     for j, d in enumerate(couplings(robot, reference)):
@@ -120,7 +120,7 @@ def couplings(robot: RobotModel, reference: BaseReference) -> list[dict[int, Vec
         dₘⱼ = Bⱼ wₘ + eⱼ × vₘ
     """
     d: list[dict[int, Vector]] = []
-    for j in range(robot.n):
+    for j in range(robot.nb):
         w, v = twist(robot, reference, j, j)
         B = -reference.J_bar[j] @ skew(w) - skew(v) @ skew(reference.p_hat[j])
         before = {m: twist(robot, reference, j, m) for m in reference.z[j] if m != j}

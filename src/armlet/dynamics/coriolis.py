@@ -28,7 +28,7 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
         C(q, q̇) = V(q, q̇ / 2)
     """
     half = [speed / 2 for speed in qd]
-    _, V, _ = linearization(robot, q, half, [0] * robot.n)
+    _, V, _ = linearization(robot, q, half, [0] * robot.nv)
     return V
 
 
@@ -76,7 +76,7 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     In (29), the term Bᵀ H̃ of the next body has a wrong index; Kᵢ replaces it. This C differs from
     the matrix of Christoffel symbols, but dH/dt - 2 C is skew-symmetric for both.
     """
-    n = robot.n
+    n = robot.nb
     at, w, v, p, M, M_bar = moving_bodies(robot, q, qd)
     Omega = [block(skew(w[i]), NONE, skew(w[i])) for i in range(n)]
     K = [block(NONE, NONE, NONE)] * (n + 1)
@@ -109,7 +109,7 @@ def moving_bodies(
     """Return centres of mass, ω, the centres' velocities v, and p, M, Ṁ of `saha`, in base axes."""
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)
-    n = robot.n
+    n = robot.nb
     R, o, at, w, v = ([x] * (n + 1) for x in (IDENTITY, ZERO, ZERO, ZERO, ZERO))
     p, M, M_bar = [], [], []
     for i, parent in robot.base_to_tips():

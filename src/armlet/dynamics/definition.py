@@ -32,7 +32,7 @@ def screw_matrix(axis: int, angle: Scalar, slide: Scalar) -> Matrix:
 
 def body_poses(robot: RobotModel, q: State) -> list[Matrix]:
     """Return the 4x4 pose of each body in the base; the last is the base's own, the identity."""
-    T = [screw_matrix(0, 0, 0)] * (robot.n + 1)
+    T = [screw_matrix(0, 0, 0)] * (robot.nb + 1)
     for i, p in enumerate(robot.parent):
         row = robot.dh[i]
         turned, slid = (0, q[i]) if robot.joints[i].kind == "prismatic" else (q[i], 0)
@@ -53,7 +53,7 @@ def motion(
     """Return five lists: pose, ω, ω̇, v and v̇ (of the origin) of each body; the base's are last."""
     T = body_poses(robot, q)
     zero = np.array([0, 0, 0], dtype=object)
-    w, wd, v, vd = ([zero] * (robot.n + 1) for _ in range(4))
+    w, wd, v, vd = ([zero] * (robot.nb + 1) for _ in range(4))
     vd[BASE] = np.array(base_acceleration, dtype=object)
     for i, p in enumerate(robot.parent):
         z, s = T[i][:3, 2], T[i][:3, 3] - T[p][:3, 3]
@@ -71,7 +71,7 @@ def motion(
 
 def bodies(robot: RobotModel, T: list[Matrix]) -> Iterator[tuple[int, Scalar, Vector, Matrix]]:
     """Yield index, mass, first moment and inertia of each body, about its origin, in base axes."""
-    for i in range(robot.n):
+    for i in range(robot.nb):
         R = T[i][:3, :3]
         yield i, robot.m[i], R @ robot.c[i], R @ robot.J[i] @ R.T
 
@@ -119,11 +119,11 @@ def inertia_matrix(robot: RobotModel, q: State) -> Matrix:
 
 
 def bias(robot: RobotModel, q: State, qd: State) -> Vector:
-    return inverse_dynamics(robot, q, qd, [0] * robot.n)
+    return inverse_dynamics(robot, q, qd, [0] * robot.nv)
 
 
 def gravity_torque(robot: RobotModel, q: State) -> Vector:
-    return inverse_dynamics(robot, q, [0] * robot.n, [0] * robot.n)
+    return inverse_dynamics(robot, q, [0] * robot.nv, [0] * robot.nv)
 
 
 def forward_dynamics(robot: RobotModel, q: State, qd: State, tau: State) -> Vector:
@@ -141,7 +141,8 @@ def linearization(robot: RobotModel, q: State, qd: State, qdd: State) -> Triple:
         return np.array([tau.imag / STEP for tau in inverse_dynamics(robot, *moved)])
 
     P, V, H = (
-        np.array([derivative(part, k) for k in range(robot.n)], dtype=object).T for part in range(3)
+        np.array([derivative(part, k) for k in range(robot.nv)], dtype=object).T
+        for part in range(3)
     )
     return H, V, P
 
@@ -149,12 +150,12 @@ def linearization(robot: RobotModel, q: State, qd: State, qdd: State) -> Triple:
 def forward_linearization(robot: RobotModel, q: State, qd: State, tau: State) -> Triple:
     """∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ, from the derivatives of the torques."""
     H, V, P = linearization(robot, q, qd, forward_dynamics(robot, q, qd, tau))
-    return solve(H, -P), solve(H, -V), solve(H, np.eye(robot.n, dtype=int))
+    return solve(H, -P), solve(H, -V), solve(H, np.eye(robot.nv, dtype=int))
 
 
 def state_space(robot: RobotModel, q: State, qd: State, tau: State) -> tuple[Matrix, Matrix]:
     """Return A and B, the derivatives of (q̇, q̈) by (q, q̇) and by τ."""
-    n = robot.n
+    n = robot.nv
     A, B = np.zeros((2 * n, 2 * n), dtype=object), np.zeros((2 * n, n), dtype=object)
     A[:n, n:] = np.eye(n, dtype=int)
     A[n:, :n], A[n:, n:], B[n:] = forward_linearization(robot, q, qd, tau)
@@ -192,7 +193,7 @@ def jacobian(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
     T, R_file = body_poses(robot, q), base_in_file(robot)[:3, :3]
     body, pose = robot.frame(frame)
     tip = (T[body] @ homogeneous(*pose))[:3, 3]
-    Jq = np.zeros((6, robot.n), dtype=object)
+    Jq = np.zeros((6, robot.nv), dtype=object)
     for i in robot.path(body):
         w, v = unit_motion(robot, T, i, tip)
         Jq[:3, i], Jq[3:, i] = R_file @ w, R_file @ v
@@ -223,7 +224,7 @@ def frame_velocity(robot: RobotModel, q: State, qd: State, frame: str | None = N
 def frame_acceleration_bias(
     robot: RobotModel, q: State, qd: State, frame: str | None = None
 ) -> Vector:
-    return frame_acceleration(robot, q, qd, [0] * robot.n, frame)
+    return frame_acceleration(robot, q, qd, [0] * robot.nv, frame)
 
 
 def jacobian_rate(robot: RobotModel, q: State, qd: State, frame: str | None = None) -> Matrix:
@@ -235,7 +236,7 @@ def jacobian_rate(robot: RobotModel, q: State, qd: State, frame: str | None = No
 
 
 def inverse_inertia_matrix(robot: RobotModel, q: State) -> Matrix:
-    return solve(inertia_matrix(robot, q), np.eye(robot.n, dtype=int))
+    return solve(inertia_matrix(robot, q), np.eye(robot.nv, dtype=int))
 
 
 @with_coupling("centre_of_mass")
@@ -247,7 +248,7 @@ def centre_of_mass(robot: RobotModel, q: State) -> Vector:
 
 def centre_of_mass_jacobian(robot: RobotModel, q: State) -> Matrix:
     """Jacobian of the centre of mass: its velocity at unit speed of joint i is column i."""
-    units = np.eye(robot.n, dtype=int)
+    units = np.eye(robot.nv, dtype=int)
     columns = [momentum(robot, q, unit)[3:] / sum(robot.m) for unit in units]
     return np.array(columns, dtype=object).T
 
@@ -255,7 +256,7 @@ def centre_of_mass_jacobian(robot: RobotModel, q: State) -> Matrix:
 @with_coupling("momentum")
 def momentum(robot: RobotModel, q: State, qd: State) -> Vector:
     """Angular and linear momentum of all bodies, in the frame of the file's base."""
-    T, w, _, v, _ = motion(robot, q, qd, [0] * robot.n, [0, 0, 0])
+    T, w, _, v, _ = motion(robot, q, qd, [0] * robot.nv, [0, 0, 0])
     origin, R_file = robot.frames[robot.base_link].pose.r, base_in_file(robot)[:3, :3]
     angular, linear = np.zeros((2, 3), dtype=object)
     for k, m, c, J in bodies(robot, T):
@@ -267,7 +268,7 @@ def momentum(robot: RobotModel, q: State, qd: State) -> Vector:
 
 @with_coupling("energy")
 def energy(robot: RobotModel, q: State, qd: State) -> tuple[Scalar, Scalar]:
-    T, w, _, v, _ = motion(robot, q, qd, [0] * robot.n, [0, 0, 0])
+    T, w, _, v, _ = motion(robot, q, qd, [0] * robot.nv, [0, 0, 0])
     origin = robot.frames[robot.base_link].pose.r
     kinetic: Scalar = sum(
         d.rotor_inertia * x * x / 2 for d, x in zip(robot.drives, qd, strict=True)

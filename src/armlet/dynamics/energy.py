@@ -122,14 +122,14 @@ def energies_of(
     g, height = weights(robot, X)
     T: list[Scalar] = []
     U: list[Scalar] = []
-    for i in range(robot.n):
+    for i in range(robot.nb):
         x, y, z = w[i]
         squares = [x * x / 2, x * y, x * z, y * y / 2, y * z, z * z / 2]
         T += [*squares, *cross(v[i], w[i]), v[i] @ v[i] / 2]
         U += [0] * 6 + [*-g[i], -height[i]]
     if rotors:
         T += [speed * speed / 2 for speed in qd]
-        U += [0] * robot.n
+        U += [0] * robot.nb
     shown = [[(k, x) for k, x in enumerate(phi) if not is_zero(x)] for phi in sets]
     rows = [[sum(x * unit[k] for k, x in phi) for phi in shown] for unit in (T, U)]
     return np.array(rows, dtype=object)
@@ -141,8 +141,8 @@ def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], lis
     o₀ is the origin of the file's base. The last entry of each list is that of the canonical base.
     """
     origin = robot.frames[robot.base_link].pose.r
-    g: list[Vector] = [ZERO] * robot.n + [robot.g]
-    height: list[Scalar] = [0] * robot.n + [-robot.g @ origin]
+    g: list[Vector] = [ZERO] * robot.nb + [robot.g]
+    height: list[Scalar] = [0] * robot.nb + [-robot.g @ origin]
     for i, p in robot.base_to_tips():
         g[i] = X[i].inverse().vector(g[p])
         height[i] = height[p] + g[p] @ robot._mounts[i].origin() + g[i][2] * X[i][-1].h

@@ -194,7 +194,7 @@ def jacobian_rates(
         sdd = X[i].vector(sdd + joint_acceleration(robot, i, w[i], qd, qdd)) + Omega[p] @ r
 
     R = robot.frames[robot.base_link].pose.R.T
-    Jq, Jqd, Jqdd = np.zeros((3, 6, robot.n), dtype=object)
+    Jq, Jqd, Jqdd = np.zeros((3, 6, robot.nv), dtype=object)
     for i in path:
         R = np.array([X[i].inverse().vector(row) for row in R], dtype=object)
         for J, (angular, linear) in zip((Jq, Jqd, Jqdd), columns[i], strict=True):

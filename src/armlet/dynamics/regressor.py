@@ -158,7 +158,7 @@ def torques_of(
     friction: bool = False,
 ) -> Matrix:
     """The torques for each set of standard parameters in `sets`, as columns."""
-    n = robot.n
+    n = robot.nb
     drives = drive_columns(n, qd, qdd, rotors, friction)
     X = robot.displacements(q)
     shares = wrenches(robot, q, qd, qdd)
@@ -215,7 +215,7 @@ def wrenches(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[list
             *((motions[i].Omega[:, k], cross(vector(*units[k][:3]), a[i])) for k in range(3)),
             (a[i], ZERO),
         ]
-        for i in range(robot.n)
+        for i in range(robot.nb)
     ]
 
 
@@ -230,7 +230,7 @@ def body_wrench(phi: Sequence[Scalar], shares: list[Pair]) -> Pair:
 
 def column(robot: RobotModel, X: list[Displacement], wrench: Mapping[int, Pair]) -> list[Scalar]:
     """The joint torques for wrenches on some bodies; joints that carry no wrench have torque 0."""
-    tau: list[Scalar] = [0] * robot.n
+    tau: list[Scalar] = [0] * robot.nv
     carried = dict(wrench)
     for i, p in robot.tips_to_base():
         if i in carried:

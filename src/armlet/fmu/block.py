@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import inf, prod
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,14 +148,13 @@ def variable(
 
 def _limits(robot: RobotModel, label: str) -> tuple[tuple[float, float], ...]:
     """Return the (lower, upper) limits of each joint for q, qd or tau; empty if there are none."""
-    joints = [joint.limits for joint in robot.coordinates]
     limits_of = {
-        "q": tuple((x.lower, x.upper) for x in joints),
-        "qd": tuple((-x.velocity, x.velocity) for x in joints),
-        "tau": tuple((-x.effort, x.effort) for x in joints),
+        "q": (robot.lower, robot.upper),
+        "qd": (-robot.velocity_limit, robot.velocity_limit),
+        "tau": (-robot.effort_limit, robot.effort_limit),
     }
-    limits = limits_of.get(label, ())
-    return limits if any(low > -inf or high < inf for low, high in limits) else ()
+    limits = np.transpose(limits_of.get(label, ((), ())))
+    return tuple((low, high) for low, high in limits.tolist()) if np.isfinite(limits).any() else ()
 
 
 def dependencies(program: Program) -> list[list[frozenset[Entry]]]:

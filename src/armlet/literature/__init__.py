@@ -99,7 +99,7 @@ def _program(scope: Total, name: str, arm: RobotModel) -> Program:
     functions = FORMULATIONS[scope.quantity][name].starting_from
     if scope.starting_from not in functions:
         return trace(arm, scope.quantity, name, minimal=scope.minimal, **chosen)
-    n, function = arm.n, functions[scope.starting_from]
+    n, function = arm.nb, functions[scope.starting_from]
     shapes: dict[str, tuple[int, ...]] = {"q": (n,)}
     if scope.starting_from == "composite bodies":
         shapes |= {"c_hat": (n, 3), "J_hat": (n, 6)}

@@ -129,9 +129,9 @@ def closed_form(
         return at_zero[i].body(*goes_over[kind](robot.joints[i].type, context[i], body))
 
     bodies = constant_composites(robot, context, over, rotors)
-    standard = standard_names(robot.n, rotors, friction)
+    standard = standard_names(robot.nb, rotors, friction)
     reach = context[0].reach if context else 1.0
-    units = [reach ** LENGTHS[name[0]] for name in standard[: 10 * robot.n]]
+    units = [reach ** LENGTHS[name[0]] for name in standard[: 10 * robot.nb]]
     units += [1.0 if x.type.translates else reach**2 for x in robot.joints] * rotors
     names, rows, columns = [], [], []
     for i, p in robot.base_to_tips():
@@ -181,11 +181,11 @@ def constant_composites(
     A rotor that acts on the torques like a body is included: on a revolute joint as inertia about
     z, on a prismatic joint as a mass on the body and the negative mass on the parent.
     """
-    bodies = [body_of([Combination({10 * i + k: 1}) for k in range(10)]) for i in range(robot.n)]
+    bodies = [body_of([Combination({10 * i + k: 1}) for k in range(10)]) for i in range(robot.nb)]
     bodies.append((0, ZERO, NOTHING))
     at_zero = robot._at_zero
     for i, p in robot.base_to_tips():
-        rotor = Combination({10 * robot.n + i: 1})
+        rotor = Combination({10 * robot.nb + i: 1})
         if rotors and context[i].stands_in and robot.joints[i].letter == "R":
             bodies[i] = add(bodies[i], (0, ZERO, symmetric(0, 0, 0, 0, 0, rotor)))
         elif rotors and context[i].stands_in:
@@ -201,7 +201,7 @@ def drive_rows(
 
     If a rotor is lumped as a mass, the weight of this mass is combined with the friction offset.
     """
-    n, start = robot.n, 10 * robot.n
+    n, start = robot.nb, 10 * robot.nb
     if rotors:
         yield from (Combination({start + i: 1}) for i in range(n) if not context[i].stands_in)
     if friction:

@@ -96,8 +96,8 @@ class RobotModel(ComparedByData):
     """The visual primitives of each link, by link name."""
     folder: str = field(default="", compare=False)
     """The folder of the robot's file, in which the viewer looks up mesh files."""
-    base_mass: float = field(default=0.0, compare=False)
-    """The mass (kg) of the base and of the links welded to it."""
+    base_body: Body = field(default=(0.0, np.zeros(3), np.zeros((3, 3))), compare=False)
+    """Mass, first moment and inertia of the base and of the links welded to it; in no quantity."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """Sentences about data in the file that no quantity takes into account."""
     _memory: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)
@@ -113,6 +113,7 @@ class RobotModel(ComparedByData):
             "c": tuple(map(read_only, self.c)),
             "J": tuple(map(read_only, self.J)),
             "g": read_only(self.g),
+            "base_body": (self.base_body[0], *map(read_only, self.base_body[1:])),
             "springs": self.springs or (Spring(),) * len(self.drives),
             "compensation": tuple(Compensation(x.mass, read_only(x.moment)) for x in weights),
             "frames": MappingProxyType(frames),
@@ -156,11 +157,6 @@ class RobotModel(ComparedByData):
     # ------------------------------------------------------------------ sizes and names
 
     @property
-    def n(self) -> int:
-        """The number of coordinates: the number of joints that do not follow another joint."""
-        return len(self.coordinates)
-
-    @property
     def nb(self) -> int:
         """The number of bodies, one per joint."""
         return len(self.joints)
@@ -189,6 +185,53 @@ class RobotModel(ComparedByData):
     def joint_names(self) -> tuple[str, ...]:
         """The names of the coordinates (that is, of their leading joints), in the order of q."""
         return tuple(joint.name for joint in self.coordinates)
+
+    @cached_property
+    def lower(self) -> NDArray[np.float64]:
+        """The lower limits of positions, in the order of q; -inf where there is none."""
+        return self._limits("lower")
+
+    @cached_property
+    def upper(self) -> NDArray[np.float64]:
+        """The upper limits of positions, in the order of q; inf where there is none."""
+        return self._limits("upper")
+
+    @cached_property
+    def velocity_limit(self) -> NDArray[np.float64]:
+        """The limits of velocities in both directions, in the order of qd; inf for none."""
+        return self._limits("velocity")
+
+    @cached_property
+    def effort_limit(self) -> NDArray[np.float64]:
+        """The limits of torques in both directions, in the order of tau; inf for none."""
+        return self._limits("effort")
+
+    def _limits(self, name: str) -> NDArray[np.float64]:
+        of_positions = name in ("lower", "upper")
+        sizes = [x.type.nq if of_positions else x.type.nv for x in self.coordinates]
+        limits = [float(getattr(x.limits, name)) for x in self.coordinates]
+        return read_only(np.repeat(limits, sizes))
+
+    @cached_property
+    def neutral(self) -> NDArray[np.float64]:
+        """The positions at which every joint is as its file draws it: zeros, of shape (nq,)."""
+        return read_only(np.zeros(self.nq))
+
+    def random_configuration(
+        self, rng: np.random.Generator | None = None, size: int | tuple[int, ...] = ()
+    ) -> NDArray[np.float64]:
+        """Return random positions within the limits, of shape (*size, nq).
+
+        Revolute joints without limits are between -π and π, prismatic ones between -1 and 1 m.
+        Joints with one limit have a range of the same length.
+        """
+        spans = [2 * np.pi if x.type.rotates else 2.0 for x in self.coordinates]
+        span = np.repeat(spans, [x.type.nq for x in self.coordinates])
+        has_lower, has_upper = np.isfinite(self.lower), np.isfinite(self.upper)
+        lower = np.where(has_lower, self.lower, np.where(has_upper, self.upper - span, -span / 2))
+        upper = np.where(has_upper, self.upper, lower + span)
+        rng = np.random.default_rng() if rng is None else rng
+        return rng.uniform(lower, upper, (*np.atleast_1d(size).astype(int), self.nq))
 
     @property
     def _joint_letters(self) -> str:
@@ -533,12 +576,14 @@ class RobotModel(ComparedByData):
 
     def __repr__(self) -> str:
         shape = "serial" if self._is_serial else "tree"
-        mass = self.mass if self.n and not self.symbols else None
+        mass = self.mass if self.nb and not self.symbols else None
         weight = f", {mass:.4g} kg" if isinstance(mass, float) else ""
         tool = f", tool {self.tool!r}" if self.tool else ""
         joints = f"{self.nb} joints {self._joint_letters}"
         if self.couplings:
-            joints += f" moved by {self.n} coordinate{'s' if self.n > 1 else ''}"
+            joints += (
+                f" moved by {len(self.coordinates)} coordinate{'s' * (len(self.coordinates) > 1)}"
+            )
         return f"<Robot {self.name!r}: {joints}, {shape}{weight}{tool}>"
 
     def __getstate__(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ RATE = 2.5
 
 @dataclass(frozen=True)
 class Effort:
-    """The limits of a search; `benchmarks/search.py` prints the effect of each limit."""
+    """The limits of a search; `benchmarks/search.py` prints the effect of most of them."""
 
     slack: float = 1.25
     """A formulation is left out if it takes more than `slack` times the estimated cycles of the
@@ -69,7 +69,7 @@ class Effort:
 
     def longest(self, request: Request) -> int:
         """Return `long`, or QUICK if the robot of the request has more than `joints` joints."""
-        return self.long if request.robot.n <= self.joints else QUICK
+        return self.long if request.robot.nb <= self.joints else QUICK
 
 
 EFFORT = Effort()
@@ -140,7 +140,7 @@ def search(
     effort = effort or EFFORT
     task = Task(request, weight, effort, thread_time() + effort.seconds)
     what = f"searching for the cheapest {request.name}"
-    with status(what, quick=request.robot.n <= effort.joints):
+    with status(what, quick=request.robot.nb <= effort.joints):
         candidates = rank(task)
     with status(what, quick=candidates[0].length <= QUICK):
         first, *others = candidates
@@ -183,8 +183,8 @@ def rank(task: Task) -> "list[Candidate]":
     valid = [name for name in own if request.takes(table[name])] or own[:1]
     names = [name for name in valid if table[name].contends] or valid[:1]
     robot = request.robot
-    paths = (len(robot.path(i)) for i in range(robot.n))
-    if robot.n > effort.joints and max(paths) > effort.path:
+    paths = (len(robot.path(i)) for i in range(robot.nb))
+    if robot.nb > effort.joints and max(paths) > effort.path:
         least = min(_power(table[name]) for name in names)
         names = [name for name in names if _power(table[name]) == least]
     candidates: list[Candidate] = []

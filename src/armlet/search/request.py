@@ -190,7 +190,7 @@ def make_request(
         one_of(group, "group of constants", GROUPS)
         one_of(kind, "kind of constant", ENTER_AS)
     constants = {group: constants.get(group, "fixed") for group in GROUPS}
-    if not robot.n:
+    if not robot.nv:
         raise ModelError(f"robot {robot.name!r} has no moving joint: nothing to compute")
     needs_masses = "inertia" in quantity.reads and constants["inertia"] == "fixed"
     if needs_masses and not any(robot.m) and not any(np.any(J != 0) for J in robot.J):

@@ -180,14 +180,14 @@ def stop_stiffness(
 
 def _depths(robot: RobotModel, q: Array) -> tuple[list[Scalar], list[Scalar]]:
     """Return how far each joint is below its lower limit, and how far above its upper limit."""
-    limits = [joint.limits for joint in robot.coordinates]
+    lower, upper = robot.lower.tolist(), robot.upper.tolist()
     below = [
-        math.maximum(x.lower - y, 0) if x.lower > -np.inf else 0 * y
-        for x, y in zip(limits, q, strict=True)
+        math.maximum(low - x, 0) if low > -np.inf else 0 * x
+        for low, x in zip(lower, q, strict=True)
     ]
     beyond = [
-        math.maximum(y - x.upper, 0) if x.upper < np.inf else 0 * y
-        for x, y in zip(limits, q, strict=True)
+        math.maximum(x - high, 0) if high < np.inf else 0 * x
+        for high, x in zip(upper, q, strict=True)
     ]
     return below, beyond
 
@@ -429,7 +429,7 @@ def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str
         damping = viscous + dry / arm.friction.velocity
         yield "friction", none, gamma.T @ (damping[:, None] * gamma)
     if arm.stops is not None:
-        limited = np.array([np.isfinite(joint.limits[:2]).any() for joint in robot.coordinates])
+        limited = np.isfinite(robot.lower) | np.isfinite(robot.upper)
         yield "stops", np.diag(arm.stops.stiffness * limited), np.diag(arm.stops.damping * limited)
     K, D = none, none
     if robot._has_springs:

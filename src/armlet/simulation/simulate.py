@@ -480,14 +480,12 @@ def _trajectory(
 
 
 def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
-    low = np.array([joint.limits.lower for joint in robot.coordinates])
-    high = np.array([joint.limits.upper for joint in robot.coordinates])
-    beyond = (run.q < low) | (run.q > high)
+    beyond = (run.q < robot.lower) | (run.q > robot.upper)
     if beyond.any():
         k, i = map(int, np.argwhere(beyond)[0])
         raise MotionError(
             f"joint {run.joints[i]!r} is at {run.q[k, i]:g} at {run.t[k]:g} s, beyond its limits "
-            f"{low[i]:g} to {high[i]:g}",
+            f"{robot.lower[i]:g} to {robot.upper[i]:g}",
             returned[: int(np.searchsorted(returned.t, run.t[k]))],
         )
 

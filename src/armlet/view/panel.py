@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from armlet.api import Robot, compile
 from armlet.plotting import COLOURS
 from armlet.robot import RobotModel
-from armlet.view.scene import ALARM, joint_range
+from armlet.view.scene import ALARM
 
 FORMULATIONS = {"inverse_dynamics": "newton_euler", "energy": "velocities"}
 """Quantity -> formulation; a search for the cheapest programs would delay the viewer's start."""
@@ -68,11 +68,9 @@ class LiveDynamics:
 
         This is the torque limit or, without a limit, the largest static torque in random postures.
         """
-        joints = self.robot.coordinates
-        lower, upper = np.array([joint_range(self.robot, joint) for joint in joints]).T
-        random = np.random.default_rng(0).uniform(lower, upper, (POSTURES, self.robot.n))
-        largest = np.abs(self(random).tau).max(axis=0)
-        efforts = np.array([joint.limits.effort for joint in joints])
+        postures = self.robot.random_configuration(np.random.default_rng(0), POSTURES)
+        largest = np.abs(self(postures).tau).max(axis=0)
+        efforts = self.robot.effort_limit
         return np.maximum(np.where(np.isfinite(efforts), efforts, largest), 1e-9)
 
 

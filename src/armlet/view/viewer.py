@@ -131,7 +131,7 @@ class Viewer:
                 self._build_run(self.trajectory)
         self.numbers = gui.add_html("")
         with gui.add_folder("Joints (rad, m)"):
-            self.sliders = [self._slider(j) for j in range(self.robot.n)]
+            self.sliders = [self._slider(j) for j in range(self.robot.nq)]
             gui.add_button("Reset").on_click(self._on_reset)
         with gui.add_folder("Show"):
             self.boxes = {

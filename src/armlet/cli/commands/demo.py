@@ -169,7 +169,7 @@ def collect(arm: Robot) -> Demo:
     }
     run = motion(arm)
     identified, errors = None, np.zeros(0)
-    if arm.n > MOST_JOINTS or run.ended:
+    if arm.nv > MOST_JOINTS or run.ended:
         left_out.append(f"identification: {run.ended or f'more than {MOST_JOINTS} joints'}")
     else:
         try:
@@ -192,10 +192,10 @@ def collect(arm: Robot) -> Demo:
 def plan(arm: Robot) -> list[Array]:
     """Return positions, velocities and accelerations of a motion from rest, within joint limits."""
     k = np.arange(1, WAVES + 1)
-    size = np.random.default_rng(SEED).normal(size=(WAVES, arm.n)) / k[:, None]
+    size = np.random.default_rng(SEED).normal(size=(WAVES, arm.nv)) / k[:, None]
     w, t = 2 * np.pi / DURATION * k, np.arange(0, DURATION, DT)[:, None]
     q, qd, qdd = -np.cos(w * t) @ size, w * np.sin(w * t) @ size, w**2 * np.cos(w * t) @ size
-    middle, reach = np.zeros(arm.n), np.empty(arm.n)
+    middle, reach = np.zeros(arm.nv), np.empty(arm.nv)
     for i, joint in enumerate(arm.coordinates):
         lower, upper, velocity, _ = joint.limits
         reach[i] = min(REACH.get(joint.letter, 0.3), SHARE * (upper - lower) / 2)
@@ -214,7 +214,7 @@ def motion(arm: Robot) -> Trajectory:
     inertia = np.diagonal(arm.inertia_matrix(q[::100]), axis1=1, axis2=2).min(axis=0)
     stiffness, damping = RATE**2 * inertia, 2 * RATE * inertia
 
-    @function(arm, target=arm.n, velocity=arm.n, feedforward=arm.n)
+    @function(arm, target=arm.nq, velocity=arm.nv, feedforward=arm.nv)
     def follow(q: Array, qd: Array, target: Array, velocity: Array, feedforward: Array) -> Array:
         tau: Array = feedforward + stiffness * (target - q) + damping * (velocity - qd)
         return tau

@@ -130,7 +130,7 @@ def identify(
         raise DataError("there is no log: expected files, or --positions and --torques")
     options: dict[str, Any] = {
         "rate": rate,
-        "ratios": None if ratios is None else numbers("--ratios", ratios, arm.n),
+        "ratios": None if ratios is None else numbers("--ratios", ratios, arm.nv),
         "gains": 1.0 if gains else None,
     }
     readers: list[Reader] = [partial(Log.read, source, arm, **options) for source in sources]

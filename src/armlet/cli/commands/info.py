@@ -56,7 +56,7 @@ def info(
     )
     console.print()
     if not arm.symbols:
-        moving, base = float(arm.mass), arm.base_mass
+        moving, base = float(arm.mass), arm.base_body[0]
         console.print(
             f"mass: {moving:.6g} kg move; base {quote(arm.base_link)} has {base:.6g} kg, is fixed "
             f"and in no quantity; together {moving + base:.6g} kg"
@@ -91,7 +91,7 @@ def _data(arm: RobotModel) -> dict[str, Any]:
         "joints": arm._joint_letters,
         "gravity": [x if isinstance(x, str) else float(x) for x in arm.gravity],
         "tool": arm.tool,
-        "mass": None if arm.symbols else {"moving": float(arm.mass), "base": arm.base_mass},
+        "mass": None if arm.symbols else {"moving": float(arm.mass), "base": arm.base_body[0]},
         "notes": list(arm.notes),
         "frames": list(arm.frames),
         "keyframes": {name: q.tolist() for name, q in arm.keyframes.items()},

@@ -28,7 +28,7 @@ def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Sc
         D y = U⁻¹ (τ - b)
         Uᵀ q̈ = y
     """
-    n = robot.n
+    n = robot.nb
     V = weighted_complement(robot, q)
     U = np.eye(n, dtype=object)
     phi = np.array(tau, dtype=object) - bias(robot, q, qd)
@@ -55,7 +55,7 @@ def weighted_complement(robot: RobotModel, q: Vector) -> Matrix:
     √D Lᵀ ω, with a unit upper triangular L and the central inertia I = L D Lᵀ. A zero on the
     diagonal of I gives a row of zeros in P.
     """
-    P = np.zeros((robot.n, 7, robot.n), dtype=object)
+    P = np.zeros((robot.nb, 7, robot.nv), dtype=object)
     inertias = central_inertias(robot)
     for k, twists in enumerate(complement(robot, q)):
         empty = np.array([int(is_zero(x)) for x in np.diag(inertias[k])], dtype=object)
@@ -64,4 +64,4 @@ def weighted_complement(robot: RobotModel, q: Vector) -> Matrix:
         for j, (w, v) in twists.items():
             P[k, :3, j], P[k, 3:6, j] = N @ w, sqrt(robot.m[k]) * v
         P[k, 6, k] = sqrt(robot.drives[k].rotor_inertia)
-    return P.reshape(7 * robot.n, robot.n)
+    return P.reshape(7 * robot.nb, robot.nv)

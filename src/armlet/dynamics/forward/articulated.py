@@ -37,7 +37,7 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
     1999, (33) to (37) and appendix B, for trees, and about the joints' origins instead of the
     centres of mass: the joint's unit twist s is then a coordinate axis.
     """
-    return accelerations(robot, q, phi, [NOTHING] * robot.n, [NOTHING] * robot.n)
+    return accelerations(robot, q, phi, [NOTHING] * robot.nb, [NOTHING] * robot.nb)
 
 
 @describe(
@@ -64,7 +64,7 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[
 
     `accelerations` computes q̈ from τ, η and ζ.
     """
-    n = robot.n
+    n = robot.nb
     X = robot.displacements(q)
     augmented = augment(robot).bodies
     w: list[Vector] = [ZERO] * (n + 1)
@@ -116,7 +116,7 @@ def accelerations(
     X = robot.displacements(q)
     m_hat, psi, left = articulated_bodies(robot, X)
     axis = [np.concatenate(pair) for pair in robot.unit_twists]
-    u: list[Scalar] = [0] * robot.n
+    u: list[Scalar] = [0] * robot.nv
     eta = with_base(wrenches)
     for i, p in robot.tips_to_base():
         u[i] = tau[i] - axis[i] @ eta[i]
@@ -125,7 +125,7 @@ def accelerations(
         eta[p] = eta[p] + np.concatenate([moment, force])
 
     qdd = []
-    mu = [NOTHING] * (robot.n + 1)
+    mu = [NOTHING] * (robot.nb + 1)
     for i, p in robot.base_to_tips():
         mu[i] = np.concatenate(X[i].inverse().wrench(*np.split(mu[p], 2))) + zeta[i]
         qdd.append(u[i] / m_hat[i] - psi[i] @ mu[i])
@@ -148,7 +148,7 @@ def articulated_bodies(
     Along s, ψ is 1 and M̂ⁱ is 0, apart from terms in (rotor inertia) / m̂. The code writes out these
     constants, so that constant folding removes operations with them.
     """
-    n = robot.n
+    n = robot.nb
     m_hat: list[Scalar] = [0] * n
     psi: list[Vector] = [NOTHING] * n
     left: list[Matrix] = [NOTHING] * n

@@ -26,13 +26,13 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> l
         λᵢ = φᵢᵀ λₚ,   q̈ᵢ = εᵢ / D̂ᵢ - Gᵢ · λᵢ,   then λᵢ += hᵢ q̈ᵢ
     """
     h, phi, G, D_hat = kalman_filter(robot, q)
-    z = [np.zeros(6, dtype=object)] * (robot.n + 1)
+    z = [np.zeros(6, dtype=object)] * (robot.nb + 1)
     epsilon = np.array(tau, dtype=object) - bias(robot, q, qd)
     for i, p in robot.tips_to_base():
         epsilon[i] = epsilon[i] - h[i] @ z[i]
         z[p] = z[p] + phi[i] @ (z[i] + G[i] * epsilon[i])
 
-    lam = [np.zeros(6, dtype=object)] * (robot.n + 1)
+    lam = [np.zeros(6, dtype=object)] * (robot.nb + 1)
     qdd = []
     for i, p in robot.base_to_tips():
         lam[i] = phi[i].T @ lam[p]

@@ -25,7 +25,7 @@ def angeles_ma(robot: RobotModel, q: Vector) -> Matrix:
         H = Tᵀ M T,  Hᵢⱼ = Σₖ Tₖᵢᵀ Mₖ Tₖⱼ
     """
     I = central_inertias(robot)
-    H = np.zeros((robot.n, robot.n), dtype=object)
+    H = np.zeros((robot.nv, robot.nv), dtype=object)
     for k, twists in enumerate(complement(robot, q)):
         for j, (w_j, v_j) in twists.items():
             L, p = I[k] @ w_j, robot.m[k] * v_j
@@ -42,12 +42,12 @@ def complement(robot: RobotModel, q: Vector) -> list[dict[int, Pair]]:
     transformed from parent to body like wrenches, with ω as the force and v as the moment.
     """
     X = robot.displacements(q)
-    at_origin: list[dict[int, Pair]] = [{} for _ in range(robot.n + 1)]
+    at_origin: list[dict[int, Pair]] = [{} for _ in range(robot.nb + 1)]
     for i, p in robot.base_to_tips():
         inward = X[i].inverse()
         at_origin[i] = {j: inward.wrench(w, v) for j, (w, v) in at_origin[p].items()}
         at_origin[i][i] = robot.unit_twists[i]
     return [
         {j: (w, v + cross(w, com)) for j, (w, v) in twists.items()}
-        for twists, com in zip(at_origin[: robot.n], centres(robot), strict=True)
+        for twists, com in zip(at_origin[: robot.nb], centres(robot), strict=True)
     ]

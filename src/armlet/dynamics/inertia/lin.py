@@ -50,8 +50,8 @@ def lin(robot: RobotModel, q: Vector) -> Matrix:
 
     `base_reference` computes e and a by recursion.
     """
-    reference, H = base_reference(robot, q), np.zeros((robot.n, robot.n), dtype=object)
-    for j in range(robot.n):
+    reference, H = base_reference(robot, q), np.zeros((robot.nv, robot.nv), dtype=object)
+    for j in range(robot.nb):
         e, a = reference.e[j], reference.a[j]
         for m, z in reference.z[j].items():
             joint = robot.unit_twists[m]
@@ -83,7 +83,7 @@ def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
     The reference point of Lin 1991 is the origin of the base. Here it is the origin of the first
     body on the path, so that s of this body is zero whatever its DH parameters.
     """
-    n, X, m_hat = robot.n, robot.displacements(q), composite_masses(robot)
+    n, X, m_hat = robot.nb, robot.displacements(q), composite_masses(robot)
     com, I = centres(robot), central_inertias(robot)
     z: list[dict[int, Vector]] = [{} for _ in range(n + 1)]
     s_hat: list[dict[int, Vector]] = [{} for _ in range(n + 1)]

@@ -69,8 +69,8 @@ def lin_fang_2(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     The rotation of joint i about z does not change the z component of f × r, so this component is
     computed in the axes before that rotation. In (20), s stands for -r.
     """
-    X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
-    seen: list[dict[int, tuple[Vector, Vector, Vector]]] = [{} for _ in range(robot.n + 1)]
+    X, H = robot.displacements(q), np.zeros((robot.nv, robot.nv), dtype=object)
+    seen: list[dict[int, tuple[Vector, Vector, Vector]]] = [{} for _ in range(robot.nb + 1)]
     for i, (f, t) in enumerate(unit_wrenches(robot.unit_twists, bodies)):
         mount, joint = robot._mounts[i].inverse(), X[i][-1].inverse()
         f_mount = X[i][-1].vector(f)
@@ -100,8 +100,8 @@ def lin_fang_3(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 
     The twist (w, v) is thus transformed like a wrench (f, t). In (21), ŝ stands for v.
     """
-    X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
-    twists: list[dict[int, Pair]] = [{} for _ in range(robot.n + 1)]
+    X, H = robot.displacements(q), np.zeros((robot.nv, robot.nv), dtype=object)
+    twists: list[dict[int, Pair]] = [{} for _ in range(robot.nb + 1)]
     for i, (f, t) in enumerate(unit_wrenches(robot.unit_twists, bodies)):
         before, outwards = twists[robot.parent[i]], X[i].inverse()
         twists[i] = {j: outwards.wrench(w, v) for j, (w, v) in before.items()}
@@ -123,9 +123,9 @@ def lin_fang_4(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 
         tₚ = tⱼ + sⱼ × f,    Hₚᵢ = ⁿRₚ w · tₚ + ⁿRₚ v · f
     """
-    X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
-    R: list[Matrix] = [IDENTITY] * (robot.n + 1)
-    s: list[Vector] = [ZERO] * robot.n
+    X, H = robot.displacements(q), np.zeros((robot.nv, robot.nv), dtype=object)
+    R: list[Matrix] = [IDENTITY] * (robot.nb + 1)
+    s: list[Vector] = [ZERO] * robot.nb
     for i, p in robot.tips_to_base():
         R[p] = np.array([X[i].vector(row) for row in R[i]])
         s[i] = R[p] @ robot._mounts[i].origin() + X[i][-1].h * R[i][:, 2]
@@ -150,7 +150,7 @@ def lin_fang_5(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """
     X = robot.displacements(q)
     m_hat, moments, J_hat = zip(*bodies, strict=True)
-    h, c_p = [ZERO] * robot.n, [ZERO] * robot.n
+    h, c_p = [ZERO] * robot.nb, [ZERO] * robot.nb
     c, c_hat = with_base(robot.c), with_base(moments)
     for i, p in robot.base_to_tips():
         h[i] = c_hat[p] - c[p]
@@ -178,7 +178,7 @@ def kawasaki(robot: RobotModel, q: Vector) -> Matrix:
     """
     X, m_hat = robot.displacements(q), composite_masses(robot)
     c_hat, J_hat = with_base(robot.c), with_base(robot.J)
-    h, c_p = [ZERO] * robot.n, [ZERO] * robot.n
+    h, c_p = [ZERO] * robot.nb, [ZERO] * robot.nb
     for i, p in robot.tips_to_base():
         _, h[i], dJ = X[i].body(m_hat[i], c_hat[i], J_hat[i])
         c_p[i] = h[i] - m_hat[i] * X[i].origin()
@@ -203,7 +203,7 @@ def from_parents(
 
     From there, the wrench is transformed and projected as in `lin_fang_1`, (B5)-(B11).
     """
-    m_hat, H = composite_masses(robot), np.zeros((robot.n, robot.n), dtype=object)
+    m_hat, H = composite_masses(robot), np.zeros((robot.nv, robot.nv), dtype=object)
     for i, p in robot.base_to_tips():
         w, v = robot.unit_twists[i]
         k = J_hat[i] @ w

@@ -91,14 +91,14 @@ def composites(
     X, constant = robot.displacements(q), minimal_bodies(robot)
     u = [None if x.spatial else ZERO if x.u is None else x.u for x in joint_contexts(robot)]
     u.append(ZERO)
-    l: list[Vector] = [ZERO] * (robot.n + 1)
+    l: list[Vector] = [ZERO] * (robot.nb + 1)
     V = [NOTHING if axis is None else 0 for axis in u]
     for i, p in robot.tips_to_base():
         l_i, V_i = over_joint(X[i][-1], robot.unit_twists[i], constant[i], l[i], V[i], u[i])
         dl, dV = over_mount(robot._mounts[i], X[i][-1], l_i, V_i, u[i], u[p])
         l[p], V[p] = l[p] + dl, V[p] + dV
 
-    c_hat, J_hat, t_r = [ZERO] * robot.n, [NOTHING] * robot.n, {}
+    c_hat, J_hat, t_r = [ZERO] * robot.nb, [NOTHING] * robot.nb, {}
     for i, (w, v) in enumerate(robot.unit_twists):
         _, k, U = constant[i]
         if u[i] is None:

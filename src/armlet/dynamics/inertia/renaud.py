@@ -28,7 +28,7 @@ def renaud(robot: RobotModel, q: Vector) -> Matrix:
     `lin_fang_3` computes the entries from these composite bodies, (A9).
     """
     m_hat = composite_masses(robot)
-    at_zero = robot.displacements([0] * robot.n)
+    at_zero = robot.displacements([0] * robot.nq)
 
     def over(i: int, body: Body) -> Body:
         composite = m_hat[i], *body[1:]

@@ -28,14 +28,14 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
     body i and of all bodies between i and j.
     """
     h, phi, G, D_hat = kalman_filter(robot, q)
-    factor = np.eye(robot.n, dtype=object)
-    for i in range(robot.n):
+    factor = np.eye(robot.nv, dtype=object)
+    for i in range(robot.nb):
         carried = phi[i] @ G[i]
         for j in reversed(robot.path(robot.parent[i])):
             factor[j, i] = h[j] @ carried
             carried = phi[j] @ carried
-    H = np.zeros((robot.n, robot.n), dtype=object)
-    for i in range(robot.n):
+    H = np.zeros((robot.nv, robot.nv), dtype=object)
+    for i in range(robot.nb):
         for j in range(i + 1):
             H[i, j] = H[j, i] = factor[i] @ (D_hat * factor[j])
     return H
@@ -54,7 +54,7 @@ def kalman_filter(
         D̂ᵢ = hᵢ · Pᵢ hᵢ + (rotor inertia),   Gᵢ = Pᵢ hᵢ / D̂ᵢ
         Pₚ += φᵢ (Pᵢ - Gᵢ (Pᵢ hᵢ)ᵀ) φᵢᵀ,  from Pₚ = Mₚ
     """
-    n = robot.n
+    n = robot.nb
     X = robot.displacements(q)
     W = [IDENTITY] * (n + 1)
     h: list[Vector] = []

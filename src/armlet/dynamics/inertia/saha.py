@@ -28,7 +28,7 @@ def saha(robot: RobotModel, q: Vector) -> Matrix:
     """
     com = centres(robot)
     B = between_centres(robot, q, com)
-    own = [*zip(robot.m, [ZERO] * robot.n, central_inertias(robot), strict=True)]
+    own = [*zip(robot.m, [ZERO] * robot.nb, central_inertias(robot), strict=True)]
     composite = gather(robot, lambda i, body: B[i].body(*body), own)
     twists = [(w, cross(w, com[i]) + v) for i, (w, v) in enumerate(robot.unit_twists)]
     return columns(robot, B, twists, unit_wrenches(twists, composite))

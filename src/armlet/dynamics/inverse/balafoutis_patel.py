@@ -71,7 +71,7 @@ def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
         tᵢ  = μᵢ + uᵢ × aᵢ + Σ (t + r × (Ü + m̂ ζ)) of the children
         τᵢ  = w · tᵢ + v · (m̂ᵢ aᵢ + Üᵢ)
     """
-    n = robot.n
+    n = robot.nb
     X = robot.displacements(q)
     m_hat, u, K = map(with_base, (robot.m, robot.c, robot.J))
     for i, p in robot.tips_to_base():

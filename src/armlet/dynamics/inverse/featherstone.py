@@ -28,7 +28,7 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[
     Inwards, `joint_torques` adds the forces of the children to Fᵢ and projects the sum on S:
     τᵢ = S · Fᵢ. The sources leave out gravity and the offset in the transformation.
     """
-    n = robot.n
+    n = robot.nb
     X = robot.displacements(q)
     V = [np.array([ZERO, ZERO])] * (n + 1)
     A = [np.array([ZERO, ZERO])] * n + [np.array([ZERO, -robot.g])]

@@ -26,7 +26,7 @@ def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[S
     With ᵏWⱼ the pose of body j in frame k, a derivative by qₖ inserts the joint's `twist_matrix` Qₖ
     after Wₖ: ∂Wⱼ/∂qₖ = Wₖ Qₖ ᵏWⱼ and, for k ≤ l, ∂²Wⱼ/∂qₖ∂qₗ = ∂Wₗ/∂qₖ Qₗ ˡWⱼ.
     """
-    n = robot.n
+    n = robot.nb
     g = np.append(robot.g, 0)
     Q = [twist_matrix(*axis) for axis in robot.unit_twists]
     E = [pseudo_inertia(robot, j) for j in range(n)]
@@ -63,7 +63,7 @@ def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
         ĉᵢ  = (c, m)ᵢ + Σ A ĉ of the children
         τᵢ  = tr(Wᵢ Q Dᵢ) - (g, 0) · Wᵢ Q ĉᵢ
     """
-    n = robot.n
+    n = robot.nb
     g = np.append(robot.g, 0)
     A = [homogeneous(X.rotation(), X.origin()) for X in robot.displacements(q)]
     Q = [twist_matrix(*axis) for axis in robot.unit_twists]
@@ -97,7 +97,7 @@ def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
         ĉᵢ  = cᵢ + Σ (m̂ r + R ĉ) of the children
         τᵢ  = tr(Wᵢ w̃ Dᵢ) - g · Wᵢ w̃ ĉᵢ + Wᵢ v · (fᵢ - m̂ᵢ g)
     """
-    n = robot.n
+    n = robot.nb
     X = robot.displacements(q)
     R, r = [x.rotation() for x in X], [x.origin() for x in X]
     W, Wd, Wdd = pose_rates(robot, R, [skew(w) for w, _ in robot.unit_twists], qd, qdd)
@@ -135,8 +135,8 @@ def pose_rates(
         Ẅᵢ  = Ẅₚ A + 2 Ẇₚ A Q q̇ᵢ + Wₚ (A Q Q q̇ᵢ² + A Q q̈ᵢ)
     """
     size = len(A[0])
-    W = [np.eye(size, dtype=object)] * (robot.n + 1)
-    Wd = [np.zeros((size, size), dtype=object)] * (robot.n + 1)
+    W = [np.eye(size, dtype=object)] * (robot.nb + 1)
+    Wd = [np.zeros((size, size), dtype=object)] * (robot.nb + 1)
     Wdd = [*Wd]
     for i, p in robot.base_to_tips():
         AQ = A[i] @ Q[i]

@@ -28,7 +28,7 @@ def rodriguez(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Sca
 
     The sources leave out the bias terms and gravity.
     """
-    n = robot.n
+    n = robot.nb
     X = robot.displacements(q)
     R_0: list[Matrix] = [IDENTITY] * (n + 1)
     w_0, wd_0 = [ZERO] * (n + 1), [ZERO] * (n + 1)

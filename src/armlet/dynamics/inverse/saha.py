@@ -27,7 +27,7 @@ def saha(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
 
         γᵢ = (I ω̇ᵢ + ωᵢ × I ωᵢ, m a_com) + Σ Bᵀ γ of the children,   τᵢ = S · γᵢ
     """
-    n = robot.n
+    n = robot.nb
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)
     com.append(ZERO)

@@ -32,7 +32,7 @@ def vukobratovic(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[
     The other Christoffel symbols cⱼₖ(i) are zero or follow by symmetry in j and k, so q̇ⱼ q̇ₖ counts
     twice for j ≠ k. The pair (zⱼ, zⱼ × s) is the twist of joint j and is transformed as a twist.
     """
-    n = robot.n
+    n = robot.nb
     X = robot.displacements(q)
     _, c_hat, J_hat = zip(*composites(robot, q), strict=True)
     qd_twice = [2 * x for x in qd]

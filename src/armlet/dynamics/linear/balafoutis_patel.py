@@ -74,7 +74,7 @@ def composites(
     The code computes c' = 2 ċ and N' = 2 N, by the same formulas with 2 ω and 2 q̇ for ω and q̇. From
     Balafoutis and Patel 1991, Algorithm 5.7 and (7.3.18a)-(7.3.18d), where L = N - tr(N) 1.
     """
-    n = robot.n
+    n = robot.nb
     m, c, J = map(with_base, zip(*augment(robot).bodies, strict=True))
     w_prime = [2 * motion.w for motion in motions]
     c_prime = with_base([cross(w_prime[i], c[i]) for i in range(n)])
@@ -189,7 +189,7 @@ def derivatives(axis: Axis, body: Composite) -> Derivatives:
 def by_recursion(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[Matrix, ...]:
     """τ, H, V and P, with the derivatives of each body's wrench transformed towards the base."""
     X, tau, axes, derivatives, s_prime = start(robot, q, qd, qdd)
-    H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
+    H, V, P = np.zeros((3, robot.nv, robot.nv), dtype=object)
     for i, (by_qdd, own_by_qd, own_by_q, C_prime) in enumerate(derivatives):
         by_qd, by_q = CarriedWrench(*own_by_qd), CarriedWrench(*own_by_q)
         for j in reversed(robot.path(i)):
@@ -204,8 +204,8 @@ def by_recursion(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple
 def by_entries(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[Matrix, ...]:
     """τ, H, V and P, with the axis of each joint transformed outwards to all bodies beyond."""
     X, tau, axes, derivatives, s_prime = start(robot, q, qd, qdd)
-    H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
-    for j in range(robot.n):
+    H, V, P = np.zeros((3, robot.nv, robot.nv), dtype=object)
+    for j in range(robot.nb):
         seen: dict[int, Axis] = {}
         for i, p in robot.base_to_tips():
             if i == j or p in seen:

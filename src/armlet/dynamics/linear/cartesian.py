@@ -47,7 +47,7 @@ def cartesian_model(
         D = J⁻ᵀ H J⁻¹,   C = J⁻ᵀ (c - H J⁻¹ J' q̇),   G = J⁻ᵀ g
     """
     check(robot, frame)
-    J, Jd, _ = jacobian_rates(robot, q, qd, [0] * robot.n, frame)
+    J, Jd, _ = jacobian_rates(robot, q, qd, [0] * robot.nv, frame)
     inverse = left_inverse(J)
     H = inertia_matrix(robot, q)
     g: Vector = np.array(gravity_torque(robot, q), dtype=object)
@@ -92,9 +92,9 @@ def check(robot: RobotModel, frame: str | None) -> None:
     body, _ = robot.frame(frame)
     path = robot.path(body)
     moving = len({robot.couplings[i].leader for i in path} if robot.couplings else path)
-    if moving != robot.n or robot.n > 6:
+    if moving != robot.nv or robot.nv > 6:
         raise ModelError(
-            f"{moving} of the {robot.n} joints of robot {robot.name!r} move frame "
+            f"{moving} of the {robot.nv} joints of robot {robot.name!r} move frame "
             f"{frame or robot.tool!r}: a Cartesian model needs all of them to, and six at most"
         )
 

@@ -35,7 +35,7 @@ def forward_linearization(
 
         ∂q̈/∂q = -H⁻¹ P,   ∂q̈/∂q̇ = -H⁻¹ V,   ∂q̈/∂τ = H⁻¹
     """
-    n = robot.n
+    n = robot.nv
     qdd = forward_dynamics(robot, q, qd, tau)
     H, V, P = linearization(robot, q, qd, qdd)
     derivatives = solve(H, np.hstack([-P, -V, np.eye(n, dtype=int)]))
@@ -62,5 +62,5 @@ def state_space(
     A = [0 1; ∂q̈/∂q ∂q̈/∂q̇],   B = [0; ∂q̈/∂τ]
     """
     by_q, by_qd, by_tau = forward_linearization(robot, q, qd, tau, forward_dynamics, linearization)
-    zero, one = np.zeros((robot.n, robot.n), dtype=int), np.eye(robot.n, dtype=int)
+    zero, one = np.zeros((robot.nv, robot.nv), dtype=int), np.eye(robot.nv, dtype=int)
     return np.block([[zero, one], [by_q, by_qd]]), np.concatenate([zero, by_tau])

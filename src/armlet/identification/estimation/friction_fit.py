@@ -101,7 +101,7 @@ def sigmoid_friction(
     runs = [*preprocess_all(logs, robot, preprocessing)]
     if not runs:
         raise DataError("there are no logs: expected one or more")
-    regressor, n = replace(model or TorqueModel(), friction=()).of_robot(robot), robot.n
+    regressor, n = replace(model or TorqueModel(), friction=()).of_robot(robot), robot.nv
     noise = weighted(replace(regressor, friction=USUAL).factors(runs)).noise
     rows = [regressor.all_rows(run) for run in runs]
     W, tau = (np.concatenate(x) for x in zip(*rows, strict=True))

@@ -241,7 +241,7 @@ def closed_loop(
         )
     columns = joint_order(reference.joints, robot, "the reference")
     law, bare = friction or Friction(), robot.without_drives()
-    shapes = dict.fromkeys(TARGETS, robot.n) | dict.fromkeys(USUAL, len(robot.drives))
+    shapes = dict.fromkeys(TARGETS, robot.nv) | dict.fromkeys(USUAL, len(robot.drives))
 
     @function(bare, **shapes)
     def driven(

@@ -122,10 +122,10 @@ class TorqueModel:
             return (*USUAL, "stribeck") if np.any(self.friction.stribeck) else USUAL
         if isinstance(self.friction, Sigmoid):
             sizes = len(self.friction.steepness), len(self.friction.shift)
-            if sizes != (robot.n, robot.n):
+            if sizes != (robot.nv, robot.nv):
                 raise DataError(
                     f"friction has {sizes[0]} steepnesses and {sizes[1]} shifts: expected one for "
-                    f"each of the {robot.n} joints"
+                    f"each of the {robot.nv} joints"
                 )
             return ("sigmoid",)
         for term in self.friction:
@@ -235,7 +235,7 @@ class TorqueRegressor:
 
     def factors(self, samples: Iterable[Samples]) -> Factors:
         """Return the triangular factor of each joint's rows of (W | τ) in all `samples`."""
-        n, size = self.robot.n, len(self.names) + self.gains + 1
+        n, size = self.robot.nv, len(self.names) + self.gains + 1
         none = Factors(np.zeros((n, size, size)), np.zeros(n, dtype=np.int64))
         return Factors.sum([none, *(Factors.of(*x) for run in samples for x in self.rows(run))])
 

@@ -195,7 +195,6 @@ class MotionLimits:
     def of_robot(self, robot: Robot) -> tuple[dict[str, Range], list[str]]:
         """Return a robot's ranges by limit name, and notes on assumptions."""
         share = 1 - validation.number(self.margin, "margin", "a share", low=0, below=1)
-        own = [joint.limits for joint in robot.coordinates]
         notes: list[str] = []
         lower, upper = _pair("position", self.position)
         if lower is None or upper is None:
@@ -207,7 +206,7 @@ class MotionLimits:
             raise DataError(f"position is {quote(self.position)}: expected finite limits")
         speed = self.speed
         if speed is None:
-            speed = [share * x.velocity for x in own]
+            speed = share * robot.velocity_limit
             names = [x.name for x in robot.coordinates if not 0 < x.limits.velocity < np.inf]
             if names:
                 raise DataError(
@@ -222,7 +221,7 @@ class MotionLimits:
         if not robot.phi.any():
             notes.append("torques are not limited: the robot has no masses")
         else:
-            torque = [share * x.effort for x in own] if self.torque is None else self.torque
+            torque = share * robot.effort_limit if self.torque is None else self.torque
             ranges["torque"] = _both_ways("torque", torque, robot.nv)
             if not ranges["torque"].is_finite:
                 notes.append("torques are not limited: the robot has no limits for them")
@@ -233,8 +232,7 @@ class MotionLimits:
 
 def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
     """Return the robot's own position limits, narrowed to `share` about their centre."""
-    limits = [joint.limits for joint in robot.coordinates]
-    lower, upper = np.array([x.lower for x in limits]), np.array([x.upper for x in limits])
+    lower, upper = robot.lower, robot.upper
     free = ~np.isfinite(upper - lower)
     endless = [joint for joint, x in zip(robot.coordinates, free, strict=True) if x]
     if prismatic := [joint.name for joint in endless if joint.letter == "P"]:
