@@ -45,6 +45,7 @@ def assert_same(found, robot, tolerance=1e-12):
 
 @pytest.mark.parametrize("ending", WRITERS)
 @pytest.mark.parametrize("seed", range(15))
+@pytest.mark.filterwarnings("ignore:.*like a robot on legs")  # bases with two branches
 def test_a_robot_written_reads_back_the_same(tmp_path, seed, ending):
     robot, _ = random_robot(tmp_path, seed, 3 + seed, drives=True)
     path = tmp_path / f"again.{ending}"

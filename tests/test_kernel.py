@@ -74,7 +74,7 @@ def program_and_arrays(robot, quantity, options):
 @pytest.mark.parametrize("name", cases(["scara"], long=["puma560", "panda"]))
 @pytest.mark.parametrize(("quantity", "options"), CASES.values(), ids=CASES)
 def test_every_quantity_is_what_its_replayed_program_gives(arms, name, quantity, options):
-    if quantity.startswith("cartesian") and arms[name].n > 6:
+    if quantity.startswith("cartesian") and arms[name].nv > 6:
         with pytest.raises(ModelError, match="six at most"):
             program_and_arrays(arms[name], quantity, options)
         return

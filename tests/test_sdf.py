@@ -62,6 +62,7 @@ def places(robot, frame, q=None):
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.filterwarnings("ignore:.*like a robot on legs")  # bases with two branches
 def test_the_twin_of_a_urdf_tree_is_the_same_robot(tmp_path, load, seed, style):
     path = tmp_path / "twin.urdf"
     path.write_text(random_urdf(seed, 6, drives=True), encoding="utf-8")

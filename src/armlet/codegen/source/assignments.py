@@ -265,7 +265,7 @@ class _Names:
         return own, [self.free(_entry_name(name, place, shape)) for place in np.ndindex(*shape)]
 
     def _name_outputs(self, program: Program) -> None:
-        """Name each operation, but for sin and cos, after the first output entry that it computes."""
+        """Name each operation (not sin, cos) after the first output entry that it computes."""
         for (_, names), output in zip(self.results, program.outputs, strict=True):
             for name, y in zip(names, output.flat, strict=True):
                 if isinstance(y, Traced) and y.op not in ("input", "symbol", "sin", "cos"):
