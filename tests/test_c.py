@@ -460,13 +460,23 @@ def test_code_that_cannot_be_tested_is_not_written(tmp_path):
 @pytest.mark.skipif(not FOUND, reason="no C compiler is here")
 def test_arguments_may_be_called_like_macros_of_the_standard_headers(tmp_path):
     names = ["INFINITY", "NAN", "M_PI", "NULL", "isnan", "HUGE_VAL", "INT_MAX", "FP_NAN", "int8_t"]
-    names += ["floor", "pow", "signbit", "SIZE_MAX", "DBL_MAX"]
+    names += [
+        "floor",
+        "pow",
+        "signbit",
+        "SIZE_MAX",
+        "DBL_MAX",
+        "MAXFLOAT",
+        "LITTLE_ENDIAN",
+        "M_PIf",
+    ]
+    names += ["SNAN", "stdin", "INT8_C", "HUGE_VAL_F32X", "issubnormal", "M_2_SQRTPIf64x"]
     argument = ", ".join(names)
     function = eval(f"lambda {argument}: {' + '.join(names)}", {})
     source = armlet.function(**dict.fromkeys(names, 2))(function).source("c")
     headers = ("stddef", "stdint", "limits", "float", "stdlib")
     file = tmp_path / "names.c"
     file.write_text("".join(f"#include <{name}.h>\n" for name in headers) + source)
-    subprocess.run(
-        [FOUND[0], "-std=c99", "-Werror", "-c", file, "-o", tmp_path / "names.o"], check=True
-    )
+    for dialect in (["-std=c99"], ["-std=gnu17", "-D_GNU_SOURCE"]):
+        command = [FOUND[0], *dialect, "-Werror", "-c", file, "-o", tmp_path / "names.o"]
+        subprocess.run(command, check=True)

@@ -62,6 +62,21 @@ def test_an_event_may_be_a_program_with_arguments(arm):
     assert run.events[0].name == "depth"
 
 
+@pytest.mark.parametrize("program", [False, True])
+def test_an_event_may_be_a_condition(arm, program):
+    def low(q):
+        return q[0] < -0.3
+
+    event = armlet.function(arm)(low) if program else lambda t, q, qd: low(q)
+    options = {"duration": 1.0, "dt": 0.01}
+    expected = armlet.simulate(arm, [0, 0], events=[Event(lambda t, q, qd: q[0] + 0.3)], **options)
+    for direction, ends in ((0, True), (1, True), (-1, False)):
+        run = armlet.simulate(arm, [0, 0], events=[Event(event, direction)], **options)
+        assert bool(run.ended) == ends
+        if ends:
+            assert run.t[-1] == pytest.approx(expected.t[-1], abs=1e-9)
+
+
 def test_nothing_counts_after_the_event_that_ends_a_simulation(arm):
     first = Event(lambda t, q, qd: t - 0.1, ends=False, name="first")
     last = Event(lambda t, q, qd: t - 0.25, name="last")

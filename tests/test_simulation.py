@@ -267,6 +267,47 @@ def test_gains_that_are_too_high_for_the_steps_are_reported(arm):
         armlet.simulate(arm, np.zeros(6), arguments={"gain": 0.01}, method=method, **options)
 
 
+def test_torques_that_are_steep_at_rest_are_reported_of_an_arm_that_moves(arm):
+    """Whatever was simulated before."""
+
+    @armlet.function(arm)
+    def rub(q, qd):
+        return arm.gravity_torque(q) - 2 * np.tanh(qd / 0.01)
+
+    options = {"torque": rub, "dt": 1e-3, "steps": 2}
+    for speed in (0.5, 0.0):
+        with pytest.warns(DataWarning, match=r"of torques at joint '\w+' is"):
+            armlet.rollout(arm, np.zeros((1, 6)), np.full((1, 6), speed), **options)
+
+
+# Torques as functions of t and q, with the initial velocity of the first joint.
+PULSE = lambda q, t: np.where((t > 0.5) & (t < 0.51), 50.0, 0.0) * np.array([1, 0])  # noqa: E731
+WALL = lambda q, t: np.where((q[0] > 1) & (q[0] < 1.02), -2000.0, 0.0) * np.array([1, 0])  # noqa: E731
+
+
+@pytest.mark.parametrize("method", [None, "rk45", "lsoda", "radau"])
+@pytest.mark.parametrize(("law", "speed"), [(PULSE, 0.0), (WALL, 1.0)])
+def test_adaptive_integrators_do_not_step_over_pulses_and_walls(method, law, speed):
+    robot = armlet.load("planar2r").with_gravity([0, 0, 0])
+    torque = armlet.function(robot)(law)
+    run = armlet.simulate(
+        robot, [0, 0], [speed, 0], torque=torque, duration=1.5, dt=1e-3, method=method
+    )
+    if law is PULSE:
+        fine = armlet.simulate(robot, [0, 0], torque=torque, duration=1.5, dt=1e-4, method="rk4")
+        np.testing.assert_allclose(run.q[-1], fine.q[-1], atol=0.01)
+    else:
+        assert run.q[:, 0].max() < 1.02
+
+
+def test_an_adaptive_integrator_that_does_not_come_on_ends_with_a_reason():
+    robot = armlet.load("planar2r").with_gravity([0, 0, 0])
+    torque = armlet.function(robot)(lambda q, qd: -5 * np.sign(qd))
+    with pytest.warns(DataWarning, match="torques that jump with the state: expected smooth ones"):
+        run = armlet.simulate(robot, [0, 0], [0.01, 0], torque=torque, duration=0.1, dt=1e-3)
+    assert "20000 steps within 0.001 s" in run.ended
+
+
 def test_the_limit_of_the_steps_follows_the_inertia_of_the_plant(arm):
     robot = rubbing(arm)
     heavy, light = (armlet.Plant(robot, inertia=x * robot.phi.astype(float)) for x in (1e6, 1))
@@ -846,22 +887,33 @@ def test_stops_hold_the_joints(panda):
     assert Stops(stiffness=1.0) != Stops()
 
 
+WITHIN = np.array([0, 0, 0, -0.5, 0, 0.5, 0])
+"""A posture of the Panda within its limits."""
+
+
 @pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "adams_bashforth4"])
 def test_a_stop_that_is_too_stiff_for_the_steps_is_named_with_a_step_that_works(panda, method):
     options, plant = {"method": method, "duration": 1.0}, armlet.Plant(panda, stops=True)
     with warnings.catch_warnings(record=True) as caught:  # the motion diverges, too
         warnings.simplefilter("always")
-        armlet.simulate(plant, np.zeros(7), dt=0.01, **options)
+        armlet.simulate(plant, WITHIN, dt=0.01, **options)
     message = re.search(
         rf"of stops at joint '\w+' is \S+ s: steps of 0.01 s by {method} are too long, the "
         r"motion is wrong; choose dt=(\S+), or method='rosenbrock2'",
         str(caught[0].message),
     )
     assert message
-    whole = armlet.simulate(plant, np.zeros(7), dt=float(message[1]), **options)
-    close = armlet.simulate(plant, np.zeros(7), duration=1.0)
+    whole = armlet.simulate(plant, WITHIN, dt=float(message[1]), **options)
+    close = armlet.simulate(plant, WITHIN, duration=1.0)
     assert whole.ended == ""
     np.testing.assert_allclose(whole.q[-1], close.q[-1], atol=0.05)
+
+
+def test_a_start_beyond_a_stop_is_named(panda):
+    plant = armlet.Plant(panda, friction=False, stops=True)
+    with pytest.warns(DataWarning, match="'joint4' starts at 0.5, beyond its limits") as warned:
+        armlet.simulate(plant, [0, 0, 0, 0.5, 0, 1, 0], duration=0.1, dt=1e-3)
+    assert len(warned) == 1
 
 
 def test_a_stop_is_not_blamed_where_the_steps_are_short_enough(panda):
@@ -871,9 +923,7 @@ def test_a_stop_is_not_blamed_where_the_steps_are_short_enough(panda):
 
     options = {"method": "rk4", "dt": 2e-6, "duration": 0.1}
     with pytest.warns(DataWarning, match="the motion diverges"):
-        run = armlet.simulate(
-            armlet.Plant(panda, stops=True), np.zeros(7), torque=unstable, **options
-        )
+        run = armlet.simulate(armlet.Plant(panda, stops=True), WITHIN, torque=unstable, **options)
     assert "diverges" in run.ended
     assert "stop" not in run.ended
 

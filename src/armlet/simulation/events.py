@@ -56,7 +56,7 @@ class Event:
     ----------
     function : armlet.function or callable
         An `armlet.function` of q, qd, t and further arguments, or a Python function of t, q and qd.
-        Either returns a number.
+        Either returns a number or a condition, which counts as -1/2 (false) or 1/2 (true).
     direction : {0, 1, -1}
         1: only crossings from negative to positive; -1: only from positive to negative; 0: both.
     ends : bool
@@ -131,6 +131,8 @@ def _crossings(event: Event, trajectory: Trajectory, held: HeldArguments) -> Ite
     from scipy.optimize import brentq  # slow to import
 
     t, values = trajectory.t, event.values(trajectory.t, trajectory.q, trajectory.qd, held)
+    offset = 0.5 if np.isin(values, (0, 1)).all() else 0.0  # of a condition
+    values = values - offset
     rises, falls = (
         (sign * values[:-1] < 0) & (sign * values[1:] >= 0) & (event.direction in (0, sign))
         for sign in (1, -1)
@@ -138,7 +140,7 @@ def _crossings(event: Event, trajectory: Trajectory, held: HeldArguments) -> Ite
 
     def value(time: float) -> float:
         now = trajectory.at([time])
-        return float(event.values(now.t, now.q, now.qd, held)[0])
+        return float(event.values(now.t, now.q, now.qd, held)[0]) - offset
 
     for k in np.flatnonzero(rises | falls).tolist():
         yield t[k + 1] if values[k + 1] == 0 else brentq(value, t[k], t[k + 1], xtol=1e-12)

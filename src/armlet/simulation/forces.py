@@ -377,7 +377,8 @@ def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
 
     A rate is the largest absolute eigenvalue of H q̈ = -K q - D q̇, where -K and -D are the
     derivatives of the forces by q and q̇. The derivatives of friction are those at rest, where they
-    are largest; those of stops are in contact; those of torques are at time 0 in state q, qd.
+    are largest; those of stops are in contact; those of torques are at time 0, in state q, qd and
+    at rest, where laws like those of friction are steepest.
     """
     causes = [x for x in _derivatives(arm, q, qd, u) if np.any(x[1]) or np.any(x[2])]
     if not causes:
@@ -435,11 +436,13 @@ def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str
     if robot._has_springs:
         stiffness = np.array([float(spring.stiffness) for spring in robot.springs])
         K = gamma.T @ (stiffness[:, None] * gamma)
-    if arm.torque is not None:
-        state = {"q": q, "qd": qd, "t": np.zeros(())}
-        K = K - _torque_derivative(arm, "q", state, u)
-        D = D - _torque_derivative(arm, "qd", state, u)
-    yield "torques", K, D
+    if arm.torque is None:
+        yield "torques", K, D
+        return
+    for velocity in (qd, 0 * qd):
+        state = {"q": q, "qd": velocity, "t": np.zeros(())}
+        by_q, by_qd = (_torque_derivative(arm, name, state, u) for name in ("q", "qd"))
+        yield "torques", K - by_q, D - by_qd
 
 
 def _torque_derivative(arm: Arm, name: str, state: Inputs, u: Inputs) -> Array:

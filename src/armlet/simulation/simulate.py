@@ -58,6 +58,10 @@ UNEVEN = 1e-3
 """Largest difference allowed between duration / dt and an integer."""
 GROWTH = 0.1
 """Largest energy gain without a warning, relative to the range of the potential energy."""
+MOST_STEPS = 20_000
+"""The largest number of steps that an adaptive integrator may take between two rows."""
+JUMPS = {"sign", "less", "less_equal", "equal", "where", "floor"}
+"""Operations whose results jump."""
 REVERSALS = 9
 """Gains count as too high for the step length if a held torque alternates, with growing changes, in
 this many successive steps; random torques hardly do so."""
@@ -222,7 +226,16 @@ def simulate(
     rates = rates_at(arm, q, qd, first_inputs(arm, values))
     if method is None:
         method = "lsoda" if any(rate.value > STIFF for rate in rates) else "dop853"
-    unstable = method in INTEGRATORS and warn_if_unstable(rates, method, dt, stacklevel=2)
+    warned = method in INTEGRATORS and warn_if_unstable(rates, method, dt, stacklevel=2)
+    beyond = (q < robot.lower) | (q > robot.upper)
+    if arm.stops is not None and beyond.any():
+        i, warned = int(np.argmax(beyond)), True
+        warnings.warn(
+            f"joint {robot.joint_names[i]!r} starts at {q[i]:g}, beyond its limits "
+            f"{robot.lower[i]:g} to {robot.upper[i]:g}: its stop pushes it back",
+            DataWarning,
+            stacklevel=2,
+        )
     fine_rows = 1 if watched or limits == "error" else every  # to check at every dt
     steps = Steps(arm, method, values, dt, count, fine_rows)
     held = HeldArguments(values_of, dt, count)
@@ -251,7 +264,7 @@ def simulate(
             DataWarning,
             stacklevel=2,
         )
-    elif torque is None and not unstable:
+    elif torque is None and not warned:
         _check_energy(robot, result, arm.friction is not None)
     elif python is not None and method in INTEGRATORS:
         _check_held_torques(robot, np.array(python.rows), method, dt)
@@ -366,6 +379,7 @@ def _adaptive_rows(
 ) -> Iterator[Array]:
     arm, dt, method = steps.arm, steps.dt, steps.method
     acceleration, n = acceleration_kernel(arm), len(x0) // 2
+    program = acceleration.program
 
     def inputs_at(t: float, q: Array, qd: Array) -> list[Array]:
         if python is not None:
@@ -393,20 +407,27 @@ def _adaptive_rows(
 
     options: dict[str, Any] = {"rtol": adaptive.rtol, "atol": adaptive.atol}
     if method in ("radau", "lsoda") and python is None:
-        derivatives = [Kernel(acceleration.program.derivative(name)) for name in ("q", "qd")]
+        derivatives = [Kernel(program.derivative(name)) for name in ("q", "qd")]
         options["jac"] = jacobian
-    if any(x.rate == "step" for x in arm.inputs):
-        options["max_step"] = dt
+    torque = arm.torque
+    jumps = torque and ("t" in torque.inputs or JUMPS & {op for _, op, _ in program.nodes})
+    if jumps or any(x.rate == "step" for x in arm.inputs):
+        options["max_step"] = dt  # a longer step could miss a pulse
     yield x0
     from scipy import integrate  # slow to import
 
     if not np.isfinite(start := derivative(0.0, x0)).all():  # shorter steps would not help
         raise FloatingPointError(_divergence(arm.robot, 0.0, *np.split(start, 2)))
     solver = getattr(integrate, ADAPTIVE[method])(derivative, 0.0, x0, steps.count * dt, **options)
-    k = 1
+    k, tried = 1, 0
     while k <= steps.count:
-        message = solver.step()
-        if solver.status == "failed":
+        message, tried = solver.step(), tried + 1
+        if solver.status != "failed" and tried > MOST_STEPS:
+            message = (
+                f"it took {MOST_STEPS} steps within {dt:g} s, as for torques that jump with the "
+                "state: expected smooth ones (tanh, not sign) or an integrator of fixed steps"
+            )
+        if solver.status == "failed" or tried > MOST_STEPS:
             raise FloatingPointError(f"{method} stops at {solver.t:g} s: {message}".rstrip("."))
         if np.abs(solver.y[n:]).max() > FASTEST:
             raise FloatingPointError(_divergence(arm.robot, solver.t, *np.split(solver.y, 2)))
@@ -414,7 +435,7 @@ def _adaptive_rows(
         is_last = solver.status == "finished"
         while k <= steps.count and (is_last or k * dt <= solver.t):
             yield between(min(k * dt, solver.t))
-            k += 1
+            k, tried = k + 1, 0
 
 
 # ------------------------------------------------------------------ why a simulation ended

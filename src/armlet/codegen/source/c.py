@@ -221,10 +221,13 @@ RESERVED = """
 """Keywords, names that templates use, and macros and globals of standard headers."""
 MACROS = re.compile(
     r"(M|FP|DBL|FLT|LDBL|INT|UINT|SIZE|PTRDIFF|WCHAR|WINT|SIG|CHAR|SCHAR|UCHAR|SHRT|USHRT|LONG|"
-    r"ULONG|LLONG|ULLONG|MB|RAND|EXIT|X)_[A-Z0-9_]+|u?int(_least|_fast)?\d+_t|u?int(ptr|max)_t|"
-    r"(size|ptrdiff)_t"
+    r"ULONG|LLONG|ULLONG|MB|RAND|EXIT|X|SEEK|FD|NL|MAX|PTHREAD|RENAME)_[A-Z0-9_]+[fl]?\d*x?|"
+    r"[A-Z0-9_]+_(MAX|MIN|WIDTH|DIG|ENDIAN|C)|(HUGE_VAL|SNAN)[A-Z0-9_]*|W[A-Z]{6,}|[LP]_[a-z]+|"
+    r"MAXFLOAT|BUFSIZ|BYTE_ORDER|NFDBITS|NZERO|PIPE_BUF|WORD_BIT|alloca|strn?dupa|std(in|out|err)|"
+    r"([bl]e|hto[bl]e)\d+(toh)?|is(canonical|eqsig|signaling|subnormal|zero)|"
+    r"u?int(_least|_fast)?\d+_t|u?int(ptr|max)_t|(size|ptrdiff)_t"
 )
-"""Pattern of macros and types in math.h, float.h, limits.h, stdint.h and stdlib.h."""
+"""Pattern of macros and types in standard headers, those of GNU among them."""
 LONGEST = 40
 WIDTH = 96
 CONSTANTS = "constants"
