@@ -545,17 +545,17 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
 def from_mujoco(model: object, options: ModelOptions) -> Robot:
     """Convert a `mujoco.MjModel` to a robot.
 
-    Bodies, hinge and slide joints, equalities between joints, inertias, armature, damping, friction
-    loss, limits, sites and gravity are read. Free and ball joints are refused unless they are
-    locked at 0, as in `lock={"root": 0}`. Constraints that close loops are refused. Forces of
-    fluids and tendons are refused, or left out with passive="ignore".
+    The function reads bodies, hinge and slide joints, equalities between joints, inertias,
+    armature, damping, friction loss, limits, sites and gravity. It refuses free and ball joints
+    unless they are locked at 0, as in `lock={"root": 0}`; constraints that close loops; and, unless
+    passive="ignore" leaves them out, forces of fluids and tendons.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        The model, whose arrays are read; the package mujoco is not imported.
+        The model; armlet reads its arrays and does not import mujoco.
     name : str, optional
-        The name of the robot, also used for the model in messages; by default "model".
+        The name of the robot, which messages use too; by default "model".
     lock, mimic, tool, gravity, strict, tolerance, passive, order
         As in `load`; order="file" is the order of the model.
 
