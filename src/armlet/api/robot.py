@@ -107,8 +107,8 @@ class Robot(RobotModel):
         >>> arm.gravity_torque([0, 0]).round(4).tolist()
         [19.62, 4.905]
 
-        Names in place of numbers are symbols: such an arm can be traced, counted and printed. Its
-        frames are those of the table, in the modified convention.
+        Names in place of numbers are symbols: such an arm can be traced, counted and printed. Names
+        need convention="modified"; the frames are the table's own.
 
         >>> beam = (0, 0, 0, 0, 0, "J", "c", 0, 0, "m")
         >>> arm = armlet.Robot.from_dh(
@@ -546,8 +546,9 @@ def from_mujoco(model: object, options: ModelOptions) -> Robot:
     """Convert a `mujoco.MjModel` to a robot.
 
     The function reads bodies, hinge and slide joints, equalities between joints, inertias,
-    armature, damping, friction loss, limits, sites and gravity. It refuses free and ball joints
-    unless they are locked at 0, as in `lock={"root": 0}`; constraints that close loops; and, unless
+    armature, damping, friction loss, springs, gravity compensation, limits, sites and gravity. Free
+    bodies beside a robot are left out with a note. It refuses free and ball joints of the robot,
+    unless they are locked at 0 as in `lock={"root": 0}`; constraints that close loops; and, unless
     passive="ignore" leaves them out, forces of fluids and tendons.
 
     Parameters

@@ -71,7 +71,8 @@ def rollout(
     method : str, optional
         One of `armlet.INTEGRATORS`: by default "rosenbrock2" if friction or stops act, and
         "semi_implicit_euler" otherwise. A `DataWarning` reports steps that are too long for
-        friction, stops, springs or the torque function in the initial state of the first run.
+        friction, stops, springs or the torque function in the initial state of the first run (of
+        the first call, until constant arguments or inertias change).
     every : int
         The number of steps per returned row; the last row is the end of the run.
     reduce : Function, optional
@@ -93,7 +94,7 @@ def rollout(
     -------
     Rollouts
         A named tuple t, q, qd, cost, gradient, tangents. Its property `finite`, of shape (N,), is
-        False for runs that diverge: the state or cost at the end is not finite, or a velocity is
+        False for runs that diverge: at the end, the state or cost is not finite, or a velocity is
         above 1e5. A `DataWarning` states the number of these runs.
 
     Examples
