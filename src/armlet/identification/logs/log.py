@@ -15,7 +15,7 @@ from armlet._support import validation
 from armlet.api.robot import Robot
 from armlet.errors import DataError, DataWarning, quote
 from armlet.identification.logs.checks import log_warnings, unwrap
-from armlet.identification.logs.columns import Quantities
+from armlet.identification.logs.columns import UNIT_WORDS, Quantities
 from armlet.identification.logs.readers import Columns, Source, label, read_quantities
 from armlet.identification.logs.units import (
     NAMES,
@@ -157,13 +157,21 @@ class Log:
         read = read_quantities(source, joints, columns or {}, topic)
         notes, doubts = read.notes, read.warnings
         where = name or label(source)
+        unused = "current" if gains is None else ""
+        for quantity, (column, text) in read.unknown.items():
+            if quantity not in (*units, unused, "t" if rate is not None else ""):
+                raise DataError(
+                    f"{where}: column {quote(column)} names the unit {quote(text)}, which is "
+                    f"unknown: expected {', '.join(UNIT_WORDS[quantity])}, or rename the column, "
+                    f"or give units={{{quantity!r}: ...}}, which overrides it"
+                )
         sides = transmission(joints, ratios, torque_ratios)
         of_motors = sides is not None
         rows = len(read.arrays["q"])
         arrays = {
             quantity: _check_rows(read.arrays[quantity], quantity, where, rows, joints)
             for quantity in NAMES
-            if quantity in read.arrays and quantity != "t"
+            if quantity in read.arrays and quantity not in ("t", unused)
         }
         with np.errstate(over="ignore", invalid="ignore"):  # a log may have huge numbers
             measured = in_si(arrays, units, read.units, robot.coordinates, where, of_motors, notes)
