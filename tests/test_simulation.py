@@ -1161,6 +1161,32 @@ def test_a_file_that_is_no_trajectory_is_refused(tmp_path):
             Trajectory.read(tmp_path / name)
 
 
+@pytest.mark.parametrize("ending", ["npz", "csv"])
+def test_times_of_a_file_increase_and_arrays_are_real(run, tmp_path, ending):
+    for rows, message in (
+        ([0, 2, 1, 3], r"time goes back from 0\.02 s at row 1 to 0\.01 s .* 1 times in all"),
+        ([2, 1, 0], r"time goes back from 0\.02 s at row 0 to 0\.01 s .* 2 times in all"),
+        ([0, 1, 1], r"time goes back from 0\.01 s at row 1 to 0\.01 s"),
+    ):
+        arrays = {name: array[rows] for name, array in run._arrays().items()}
+        path = written(run._with_arrays(arrays), tmp_path, ending)
+        with pytest.raises(DataError, match=rf"run\.{ending}: {message}"):
+            Trajectory.read(path)
+    t = run.t[:5].copy()
+    t[3] = np.nan
+    path = written(replace(run[:5], t=t), tmp_path, ending)
+    if ending == "csv":
+        path.write_text(path.read_text().replace("nan,", ",", 1))
+    with pytest.raises(DataError, match=rf"run\.{ending}: t is nan at row 3"):
+        Trajectory.read(path)
+    if ending == "npz":
+        for array in (run.q + 1j, run.q.astype(str)):
+            with pytest.raises(
+                DataError, match=r"run\.npz: 'q' has entries of type .*: expected r"
+            ):
+                Trajectory.read(written(replace(run, q=array), tmp_path, ending))
+
+
 def written(run, folder, ending):
     if ending == "parquet":
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")

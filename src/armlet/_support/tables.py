@@ -85,6 +85,21 @@ def readable(path: Path) -> Iterator[None]:
         raise DataError(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
 
 
+def check_increasing(t: NDArray[np.float64], where: str) -> None:
+    """Raise an error that names the row unless times are finite and strictly increasing."""
+    bad = np.flatnonzero(~np.isfinite(t))
+    if len(bad):
+        raise DataError(f"{where}: t is {t[bad[0]]} at row {bad[0]} (rows count from 0)")
+    falls = np.flatnonzero(np.diff(t) <= 0)
+    if len(falls):
+        k = int(falls[0])
+        raise DataError(
+            f"{where}: time goes back from {t[k]:g} s at row {k} to {t[k + 1]:g} s in the next "
+            f"(rows count from 0), {len(falls):,} times in all: sort the rows, or cut the file "
+            "there and read each part by itself"
+        )
+
+
 # ------------------------------------------------------------------ text
 
 

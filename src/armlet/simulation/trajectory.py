@@ -158,6 +158,12 @@ class Trajectory(Plottable):
                 DataWarning,
                 stacklevel=2,
             )
+        for name, array in arrays.items():
+            if array.dtype.kind not in "iufb":
+                raise DataError(
+                    f"{file.name}: {quote(name)} has entries of type {array.dtype}: expected real "
+                    "numbers"
+                )
         with tables.readable(file):
             if file.suffix.lower() != ".npz":
                 joints = tuple(name[2:] for name in arrays if name.startswith("q."))
@@ -177,6 +183,7 @@ class Trajectory(Plottable):
                     f"{file.name}: {name} has shape {array.shape}: expected {expected}, one row "
                     "per time"
                 )
+        tables.check_increasing(arrays["t"], file.name)
         return Trajectory(
             **{name: arrays[name] for name in ARRAYS},
             joints=joints,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet._support import validation
+from armlet._support import tables, validation
 from armlet.api.robot import Robot
 from armlet.errors import DataError, DataWarning, quote
 from armlet.identification.logs.checks import log_warnings, unwrap
@@ -359,17 +359,7 @@ def _check_times(t: Any, where: str) -> Array:
     array = np.asarray(t, dtype=float)
     if array.ndim != 1 or len(array) < 2:
         raise DataError(f"{where}: t has shape {array.shape}: expected at least two times")
-    bad = np.flatnonzero(~np.isfinite(array))
-    if len(bad):
-        raise DataError(f"{where}: t is {array[bad[0]]} at row {bad[0]} (rows count from 0)")
-    falls = np.flatnonzero(np.diff(array) <= 0)
-    if len(falls):
-        k = int(falls[0])
-        raise DataError(
-            f"{where}: time goes back from {array[k]:g} s at row {k} to {array[k + 1]:g} s in the "
-            f"next (rows count from 0), {len(falls):,} times in all: sort the rows, or cut the "
-            "log there and read each part as a log"
-        )
+    tables.check_increasing(array, where)
     return array
 
 
