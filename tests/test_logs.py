@@ -671,6 +671,19 @@ def test_brackets_have_a_unit_a_joint_or_a_label(name, quantity, joint, unit):
 
 
 @pytest.mark.parametrize(
+    "metadata",
+    ["bench 3, Monday", "[1]", "7", '{"joints": 3}', '{"joints": [1, 2]}', '"joints"', np.eye(2)],
+)
+def test_an_array_called_metadata_may_be_anything(tmp_path, robot, run, metadata):
+    np.savez(tmp_path / "run.npz", **run, metadata=metadata)
+    same(Log.read(tmp_path / "run.npz", robot), run)
+    rest = {"qdd": run["q"], "kinetic": run["t"], "potential": run["t"]}
+    np.savez(tmp_path / "run.npz", **run, **rest, metadata=metadata)
+    with pytest.raises(DataError, match=r"run\.npz is no trajectory: it has no metadata"):
+        armlet.Trajectory.read(tmp_path / "run.npz")
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         *[("tau_1", f"tau_1 [{x}]") for x in ("%", "lbf in", "ft-lb", "MNm", "daNm", "uNm")],

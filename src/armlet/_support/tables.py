@@ -266,8 +266,17 @@ def read_npz(path: Path) -> Table:
                 raise DataError(f"{path.name} has the array {quote(name)} more than once")
             content = BytesIO(archive.read(file))
             arrays[name] = np.lib.format.read_array(content, allow_pickle=False)
-    metadata = arrays.pop(METADATA, None)
-    return Table(arrays, {} if metadata is None else json.loads(str(metadata)))
+    return Table(arrays, _own_metadata(arrays.pop(METADATA, None)))
+
+
+def _own_metadata(array: NDArray[Any] | None) -> Mapping[str, Any]:
+    """Return the metadata that `write_npz` stored, or nothing for an array of another origin."""
+    try:
+        metadata = json.loads(str(array))
+        is_own = [*map(type, metadata["joints"])] == [str] * len(metadata["joints"])
+    except (ValueError, TypeError, KeyError):
+        return {}
+    return metadata if is_own else {}
 
 
 def write_npz(

@@ -169,6 +169,7 @@ class Trajectory(Plottable):
                 joints = tuple(name[2:] for name in arrays if name.startswith("q."))
                 arrays, metadata = _stack_columns(arrays, joints), {**metadata, "joints": joints}
             missing = [name for name in ARRAYS if name not in arrays]
+            missing += [tables.METADATA] if "joints" not in metadata else []
             if missing:
                 raise DataError(f"{file.name} is no trajectory: it has no {', '.join(missing)}")
             joints = tuple(map(str, metadata["joints"]))
