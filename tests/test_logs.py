@@ -10,6 +10,7 @@ from support.datasets import panda_log, recorded, tx40_log
 
 import armlet
 from armlet import DataError, DataWarning, Log
+from armlet.identification import cross_validate
 from armlet.identification.logs.columns import column, match_joints, unit_of
 from armlet.identification.logs.readers import read_table
 
@@ -951,3 +952,9 @@ def test_a_table_has_the_columns_of_its_file(tmp_path):
     arrays = read_table(tmp_path / "x.csv").arrays
     np.testing.assert_array_equal(arrays["a"], [1, 3])
     np.testing.assert_array_equal(arrays["b"], [2, np.nan])
+
+
+def test_blocks_are_no_more_than_rows(robot, run):
+    log = Log(run["t"], run["q"], run["tau"])
+    with pytest.raises(DataError, match=r"blocks is 3000: expected at most the \d+ rows of log"):
+        cross_validate(robot, log, blocks=3000)

@@ -378,11 +378,12 @@ def cross_validate(
     """
     check.integer(blocks, "blocks", low=1)
     regressor = (model or TorqueModel()).of_robot(robot)
-    factors = [
-        regressor.factors([replace(samples, indices=indices)])
-        for samples in preprocess_all(logs, robot, preprocessing)
-        for indices in np.array_split(samples.indices, blocks)
-    ]
+    factors: list[Factors] = []
+    for samples in preprocess_all(logs, robot, preprocessing):
+        rows = len(samples.indices)
+        check.integer(blocks, "blocks", f"at most the {rows} rows of {samples.name}", high=rows)
+        chunks = np.array_split(samples.indices, blocks)
+        factors += [regressor.factors([replace(samples, indices=chunk)]) for chunk in chunks]
     if len(factors) < 2:
         raise DataError("there is one block: expected several runs, or blocks=5, for instance")
     fits = []
