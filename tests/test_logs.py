@@ -9,8 +9,8 @@ import pytest
 from support.datasets import panda_log, recorded, tx40_log
 
 import armlet
-from armlet import DataError, DataWarning, Log
-from armlet.identification import cross_validate
+from armlet import DataError, DataWarning, Log, TorqueModel
+from armlet.identification import cross_validate, identify_payload
 from armlet.identification.logs.columns import column, match_joints, unit_of
 from armlet.identification.logs.readers import read_table
 
@@ -958,3 +958,21 @@ def test_blocks_are_no_more_than_rows(robot, run):
     log = Log(run["t"], run["q"], run["tau"])
     with pytest.raises(DataError, match=r"blocks is 3000: expected at most the \d+ rows of log"):
         cross_validate(robot, log, blocks=3000)
+
+
+def test_arguments_of_another_type_are_named(robot, run):
+    log = Log(run["t"], run["q"], run["tau"])
+    for call, message in (
+        (lambda: TorqueModel(parameters="x"), "parameters is 'x': expected armlet.minimal_para"),
+        (lambda: TorqueModel(rotors="yes"), "rotors is 'yes': expected True or False"),
+        (lambda: TorqueModel(extra={"k": 3}), "extra is {'k': 3}: expected a mapping of funct"),
+        (lambda: TorqueModel(extra=[np.sin]), "extra is .*: expected a mapping of functions"),
+        (lambda: TorqueModel(friction=None).of_robot(robot), "friction has None: expected True,"),
+        (lambda: TorqueModel(friction=3).of_robot(robot), "friction has 3: expected True, False"),
+        (lambda: armlet.identify("ur5e", log), "robot is 'ur5e': expected a robot, as of armlet"),
+        (lambda: cross_validate("ur5e", log, blocks=2), "robot is 'ur5e': expected a robot"),
+        (lambda: identify_payload("ur5e", log), "arm is 'ur5e': expected a robot"),
+        (lambda: Log.read(run, "scara"), "robot is 'scara': expected a robot, as of armlet.load"),
+    ):
+        with pytest.raises(DataError, match=message):
+            call()

@@ -1117,6 +1117,26 @@ def test_a_simulation_that_makes_no_sense_is_refused(arm):
             armlet.simulate(arm, np.zeros(6), **options)
 
 
+def test_a_robot_or_a_shape_of_another_type_is_refused(arm):
+    for call in (
+        lambda: armlet.simulate("panda", np.zeros(7), duration=0.1),
+        lambda: armlet.Plant("panda"),
+    ):
+        with pytest.raises(DataError, match=r"robot is 'panda': expected a robot, as of armlet"):
+            call()
+
+    def user(q, x):
+        return q * x
+
+    for value in (3, user):
+        with pytest.raises(DataError, match=r"robot is .*: expected @armlet\.function\(robot\)"):
+            armlet.function(value)
+    for shape in (2.0, None, -1, "ab", (2, "a"), (3, -1)):
+        with pytest.raises(DataError, match=r"the shape of argument 'x' is .*: expected a length"):
+            armlet.function(arm, x=shape)(user)
+    assert armlet.function(arm, x=np.int64(6))(user).inputs["x"].shape == (6,)
+
+
 # ------------------------------------------------------------------ trajectories
 
 

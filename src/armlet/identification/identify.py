@@ -444,6 +444,7 @@ def identify_payload(
         The loaded arm is `robot.with_payload(payload.mass, payload.com, payload.inertia, frame)`.
     """
     robot = arm.regressor.robot if isinstance(arm, Identified) else arm
+    check.instance(robot, "arm", Robot, "a robot, as of armlet.load(...), or an Identified")
     body, at = robot.frame(frame)
     if body == BASE:
         raise ModelError(f"frame {frame!r} is on the base, where a payload has no effect")

@@ -146,6 +146,7 @@ class Log:
         >>> armlet.Log.read({"t": t, "q": q, "tau": robot.gravity_torque(q)}, robot)
         <Log 'log' of 2 joints, 500 rows, 0 to 4.99 s>
         """
+        validation.instance(robot, "robot", Robot, "a robot, as of armlet.load(...)")
         units = units or {}
         for quantity, unit in units.items():
             if quantity not in NAMES or not isinstance(unit, str):
