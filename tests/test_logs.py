@@ -661,6 +661,7 @@ def test_a_joint_called_like_a_unit_is_none():
         ("joint_states.position[3]", "q", 3, None),
         ("position[joint2]", "q", "joint2", None),
         ("position[joint2] (deg)", "q", "joint2", "deg"),
+        ("q[shoulder_pan_joint]", "q", None, None),
         ("J2 (position)", "q", 2, None),
         ("cell (left).q2 [deg]", "q", 2, "deg"),
     ],
@@ -965,8 +966,8 @@ def test_arguments_of_another_type_are_named(robot, run):
     for call, message in (
         (lambda: TorqueModel(parameters="x"), "parameters is 'x': expected armlet.minimal_para"),
         (lambda: TorqueModel(rotors="yes"), "rotors is 'yes': expected True or False"),
-        (lambda: TorqueModel(extra={"k": 3}), "extra is {'k': 3}: expected a mapping of funct"),
-        (lambda: TorqueModel(extra=[np.sin]), "extra is .*: expected a mapping of functions"),
+        (lambda: TorqueModel(extra={"k": 3}), "extra is {'k': 3}: expected functions by name"),
+        (lambda: TorqueModel(extra=[np.sin]), "extra is .*: expected functions by name"),
         (lambda: TorqueModel(friction=None).of_robot(robot), "friction has None: expected True,"),
         (lambda: TorqueModel(friction=3).of_robot(robot), "friction has 3: expected True, False"),
         (lambda: armlet.identify("ur5e", log), "robot is 'ur5e': expected a robot, as of armlet"),

@@ -29,6 +29,8 @@ UNNAMED = ""
 """Name for an array that has no name in its file."""
 METADATA = "metadata"
 """In a NumPy archive, the name of the array that holds the metadata as JSON."""
+OWN_METADATA = re.compile(r'\{"joints": \[.*\], "ended": .*\}$')
+"""The metadata of a trajectory: archives of others may have any array of that name."""
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -266,17 +268,8 @@ def read_npz(path: Path) -> Table:
                 raise DataError(f"{path.name} has the array {quote(name)} more than once")
             content = BytesIO(archive.read(file))
             arrays[name] = np.lib.format.read_array(content, allow_pickle=False)
-    return Table(arrays, _own_metadata(arrays.pop(METADATA, None)))
-
-
-def _own_metadata(array: NDArray[Any] | None) -> Mapping[str, Any]:
-    """Return the metadata that `write_npz` stored, or nothing for an array of another origin."""
-    try:
-        metadata = json.loads(str(array))
-        is_own = [*map(type, metadata["joints"])] == [str] * len(metadata["joints"])
-    except (ValueError, TypeError, KeyError):
-        return {}
-    return metadata if is_own else {}
+    text = str(arrays.pop(METADATA, ""))
+    return Table(arrays, json.loads(text) if OWN_METADATA.match(text) else {})
 
 
 def write_npz(

@@ -72,9 +72,7 @@ def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., An
     """
 
     for robot in robots:
-        validation.instance(
-            robot, "robot", RobotModel, "@armlet.function(robot) or @armlet.function()"
-        )
+        validation.instance(robot, "robot", RobotModel, "@armlet.function(robot)")
 
     def decorate(function: Callable[..., Any]) -> Function:
         return Function(function, _inputs(function, robots, shapes))
@@ -237,10 +235,7 @@ def _inputs(
             inputs[argument] = shape._replace(name=argument)
         else:
             axes = shape if isinstance(shape, tuple | list) else (shape,)
-            subject, expected = (
-                f"the shape of argument {argument!r}",
-                "a length or a tuple of these",
-            )
-            sizes = (validation.integer(x, subject, expected, low=0) for x in axes)
+            subject = f"the shape of argument {argument!r}"
+            sizes = (validation.integer(x, subject, "a length or a tuple", low=0) for x in axes)
             inputs[argument] = Input(argument, tuple(sizes))
     return inputs

@@ -160,10 +160,8 @@ class Trajectory(Plottable):
             )
         for name, array in arrays.items():
             if array.dtype.kind not in "iufb":
-                raise DataError(
-                    f"{file.name}: {quote(name)} has entries of type {array.dtype}: expected real "
-                    "numbers"
-                )
+                kind = f"{quote(name)} has entries of type {array.dtype}"
+                raise DataError(f"{file.name}: {kind}: expected real numbers")
         with tables.readable(file):
             if file.suffix.lower() != ".npz":
                 joints = tuple(name[2:] for name in arrays if name.startswith("q."))

@@ -100,9 +100,7 @@ class TorqueModel:
         for name in ("rotors", "gains"):
             validation.instance(getattr(self, name), name, bool, "True or False")
         if not isinstance(self.extra, Mapping) or not all(map(callable, self.extra.values())):
-            raise DataError(
-                f"extra is {quote(self.extra)}: expected a mapping of functions by name"
-            )
+            raise DataError(f"extra is {quote(self.extra)}: expected functions by name")
 
     def of_robot(self, robot: Robot) -> TorqueRegressor:
         """Return the torque regressor of a robot for this model."""
