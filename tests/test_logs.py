@@ -1,5 +1,6 @@
 """Logs of arms: every kind of file, columns by name, units, motors, and what is wrong with them."""
 
+import re
 import sys
 import warnings
 
@@ -8,7 +9,8 @@ import pytest
 from support.datasets import panda_log, recorded, tx40_log
 
 import armlet
-from armlet import DataError, DataWarning, Log
+from armlet import DataError, DataWarning, Log, TorqueModel
+from armlet.identification import cross_validate, identify_payload
 from armlet.identification.logs.columns import column, match_joints, unit_of
 from armlet.identification.logs.readers import read_table
 
@@ -623,6 +625,101 @@ def test_a_joint_called_like_a_unit_is_none():
     assert column("qdd_1_rad_s2", ()) == ("qdd", 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "quantity", "joint", "unit"),
+    [
+        ("tau1 [N·mm]", "tau", 1, "Nmm"),
+        ("tau1 [N mm]", "tau", 1, "Nmm"),
+        ("tau1_Nmm", "tau", 1, "Nmm"),
+        ("tau1 [N cm]", "tau", 1, "Ncm"),
+        ("tau1 (N.m)", "tau", 1, "Nm"),
+        ("q1 [mdeg]", "q", 1, "mdeg"),
+        ("q1 [turn]", "q", 1, "rev"),
+        ("q1 [revolutions]", "q", 1, "rev"),
+        ("q1 (radians)", "q", 1, "rad"),
+        ("dq1 [rev/min]", "qd", 1, "rpm"),
+        ("dq2 [1/min]", "qd", 2, "rpm"),
+        ("dq2 [min⁻¹]", "qd", 2, "rpm"),
+        ("dq2 [deg/min]", "qd", 2, "deg/min"),
+        ("dq1 [rad/s]", "qd", 1, "rad/s"),
+        ("dq1 (°/sec)", "qd", 1, "deg/s"),
+        ("dq1 [m s^-1]", "qd", 1, "m/s"),
+        ("qdd1 [rad/s²]", "qdd", 1, "rad/s²"),
+        ("qdd1 [rad s⁻²]", "qdd", 1, "rad/s²"),
+        ("qdd1 [deg/s/s]", "qdd", 1, "deg/s²"),
+        ("time [sec]", "t", None, "s"),
+        ("time [min]", "t", None, "min"),
+        ("I2 [Amps]", "current", 2, "A"),
+        ("tau2 [0.1 Nm]", "tau", 2, "0.1 Nm"),
+        ("tau1 [MNm]", "tau", 1, "MNm"),
+        ("q1 [min]", None, 1, None),
+        ("tau1 (desired)", None, 1, None),
+        ("q1 (measured)", "q", 1, None),
+        ("q[0]", "q", 0, None),
+        ("q(12)", "q", 12, None),
+        ("q [J2]", "q", 2, None),
+        ("joint_states.position[3]", "q", 3, None),
+        ("position[joint2]", "q", "joint2", None),
+        ("position[joint2] (deg)", "q", "joint2", "deg"),
+        ("q[shoulder_pan_joint]", "q", None, None),
+        ("J2 (position)", "q", 2, None),
+        ("cell (left).q2 [deg]", "q", 2, "deg"),
+    ],
+)
+def test_brackets_have_a_unit_a_joint_or_a_label(name, quantity, joint, unit):
+    assert column(name, JOINTS) == (quantity, joint)
+    if quantity is not None:
+        assert unit_of(name, quantity, JOINTS) == unit
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    ["bench 3, Monday", "[1]", "7", '{"joints": 3}', '{"joints": [1, 2]}', '"joints"', np.eye(2)],
+)
+def test_an_array_called_metadata_may_be_anything(tmp_path, robot, run, metadata):
+    np.savez(tmp_path / "run.npz", **run, metadata=metadata)
+    same(Log.read(tmp_path / "run.npz", robot), run)
+    rest = {"qdd": run["q"], "kinetic": run["t"], "potential": run["t"]}
+    np.savez(tmp_path / "run.npz", **run, **rest, metadata=metadata)
+    with pytest.raises(DataError, match=r"run\.npz is no trajectory: it has no metadata"):
+        armlet.Trajectory.read(tmp_path / "run.npz")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        *[("tau_1", f"tau_1 [{x}]") for x in ("%", "lbf in", "ft-lb", "MNm", "daNm", "uNm")],
+        *[("q_1", f"q_1 ({x})") for x in ("counts", "urad", "milliradians", "0.1 deg")],
+        *[("t", x) for x in ("t [0.1ms]", "time (10us)", "t [h]")],
+        *[("qd_1", f"qd_1 [{x}]") for x in ("1/s", "rad/ms", "counts/s")],
+    ],
+)
+def test_an_unknown_unit_in_brackets_is_refused_by_its_column(tmp_path, robot, run, old, new):
+    found = {new if name == old else name: x for name, x in columns(run).items()}
+    path = write_csv(tmp_path / "run.csv", found)
+    quantity, unit = old.removesuffix("_1"), re.escape(new[:-1].replace("(", "[").split("[")[1])
+    message = rf"{re.escape(new)}' names the unit '{unit}'.* expected \S+, .*units=\{{'{quantity}'"
+    with pytest.raises(DataError, match=message):
+        Log.read(path, robot)
+    si = {"t": "s", "q": "rad", "qd": "rad/s", "tau": "Nm"}
+    same(Log.read(path, robot, units={quantity: si[quantity]}), run)
+
+
+def test_units_in_brackets_are_converted(tmp_path, robot, run):
+    scaled = {
+        "t": run["t"] / 60,
+        "q": np.degrees(run["q"]) * 1e3,
+        "qd": run["qd"] * 30 / np.pi,
+        "tau": run["tau"] * 1e3,
+    }
+    found = columns(scaled, "time[min] q{}[mdeg] qd{}[rev/min] tau{}[N·mm]")
+    same(Log.read(write_csv(tmp_path / "run.csv", found), robot), run)
+    found = {**columns(run), "current_1 [%]": 0 * run["t"], "current_2 [%]": run["t"]}
+    same(Log.read(write_csv(tmp_path / "run.csv", found), robot), run)  # they are not used
+    with pytest.raises(DataError, match=r"'current_2 \[%\]' names the unit '%', which is unknown"):
+        Log.read(tmp_path / "run.csv", robot, gains=1.0)
+
+
 def test_degrees_are_of_revolute_joints_only(arms):
     robot = arms["stanford"].with_inertia(np.zeros((6, 10)))
     q = np.random.default_rng(0).uniform(-0.5, 0.5, (100, 6))
@@ -856,3 +953,27 @@ def test_a_table_has_the_columns_of_its_file(tmp_path):
     arrays = read_table(tmp_path / "x.csv").arrays
     np.testing.assert_array_equal(arrays["a"], [1, 3])
     np.testing.assert_array_equal(arrays["b"], [2, np.nan])
+
+
+def test_blocks_are_no_more_than_rows(robot, run):
+    log = Log(run["t"], run["q"], run["tau"])
+    with pytest.raises(DataError, match=r"blocks is 3000: expected at most the \d+ rows of log"):
+        cross_validate(robot, log, blocks=3000)
+
+
+def test_arguments_of_another_type_are_named(robot, run):
+    log = Log(run["t"], run["q"], run["tau"])
+    for call, message in (
+        (lambda: TorqueModel(parameters="x"), "parameters is 'x': expected armlet.minimal_para"),
+        (lambda: TorqueModel(rotors="yes"), "rotors is 'yes': expected True or False"),
+        (lambda: TorqueModel(extra={"k": 3}), "extra is {'k': 3}: expected functions by name"),
+        (lambda: TorqueModel(extra=[np.sin]), "extra is .*: expected functions by name"),
+        (lambda: TorqueModel(friction=None).of_robot(robot), "friction has None: expected True,"),
+        (lambda: TorqueModel(friction=3).of_robot(robot), "friction has 3: expected True, False"),
+        (lambda: armlet.identify("ur5e", log), "robot is 'ur5e': expected a robot, as of armlet"),
+        (lambda: cross_validate("ur5e", log, blocks=2), "robot is 'ur5e': expected a robot"),
+        (lambda: identify_payload("ur5e", log), "arm is 'ur5e': expected a robot"),
+        (lambda: Log.read(run, "scara"), "robot is 'scara': expected a robot, as of armlet.load"),
+    ):
+        with pytest.raises(DataError, match=message):
+            call()

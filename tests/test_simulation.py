@@ -1167,6 +1167,26 @@ def test_a_simulation_that_makes_no_sense_is_refused(arm):
             armlet.simulate(arm, np.zeros(6), **options)
 
 
+def test_a_robot_or_a_shape_of_another_type_is_refused(arm):
+    for call in (
+        lambda: armlet.simulate("panda", np.zeros(7), duration=0.1),
+        lambda: armlet.Plant("panda"),
+    ):
+        with pytest.raises(DataError, match=r"robot is 'panda': expected a robot, as of armlet"):
+            call()
+
+    def user(q, x):
+        return q * x
+
+    for value in (3, user):
+        with pytest.raises(DataError, match=r"robot is .*: expected @armlet\.function\(robot\)"):
+            armlet.function(value)
+    for shape in (2.0, None, -1, "ab", (2, "a"), (3, -1)):
+        with pytest.raises(DataError, match=r"the shape of argument 'x' is .*: expected a length"):
+            armlet.function(arm, x=shape)(user)
+    assert armlet.function(arm, x=np.int64(6))(user).inputs["x"].shape == (6,)
+
+
 # ------------------------------------------------------------------ trajectories
 
 
@@ -1209,6 +1229,32 @@ def test_a_file_that_is_no_trajectory_is_refused(tmp_path):
         (tmp_path / name).write_text(text)
         with pytest.raises(DataError, match=message):
             Trajectory.read(tmp_path / name)
+
+
+@pytest.mark.parametrize("ending", ["npz", "csv"])
+def test_times_of_a_file_increase_and_arrays_are_real(run, tmp_path, ending):
+    for rows, message in (
+        ([0, 2, 1, 3], r"time goes back from 0\.02 s at row 1 to 0\.01 s .* 1 times in all"),
+        ([2, 1, 0], r"time goes back from 0\.02 s at row 0 to 0\.01 s .* 2 times in all"),
+        ([0, 1, 1], r"time goes back from 0\.01 s at row 1 to 0\.01 s"),
+    ):
+        arrays = {name: array[rows] for name, array in run._arrays().items()}
+        path = written(run._with_arrays(arrays), tmp_path, ending)
+        with pytest.raises(DataError, match=rf"run\.{ending}: {message}"):
+            Trajectory.read(path)
+    t = run.t[:5].copy()
+    t[3] = np.nan
+    path = written(replace(run[:5], t=t), tmp_path, ending)
+    if ending == "csv":
+        path.write_text(path.read_text().replace("nan,", ",", 1))
+    with pytest.raises(DataError, match=rf"run\.{ending}: t is nan at row 3"):
+        Trajectory.read(path)
+    if ending == "npz":
+        for array in (run.q + 1j, run.q.astype(str)):
+            with pytest.raises(
+                DataError, match=r"run\.npz: 'q' has entries of type .*: expected r"
+            ):
+                Trajectory.read(written(replace(run, q=array), tmp_path, ending))
 
 
 def written(run, folder, ending):

@@ -29,6 +29,8 @@ UNNAMED = ""
 """Name for an array that has no name in its file."""
 METADATA = "metadata"
 """In a NumPy archive, the name of the array that holds the metadata as JSON."""
+OWN_METADATA = re.compile(r'\{"joints": \[.*\], "ended": .*\}$')
+"""The metadata of a trajectory: archives of others may have any array of that name."""
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -83,6 +85,21 @@ def readable(path: Path) -> Iterator[None]:
         raise DataError(f"{path.name} cannot be read: {error.strerror or error}") from error
     except Exception as error:
         raise DataError(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
+
+
+def check_increasing(t: NDArray[np.float64], where: str) -> None:
+    """Raise an error that names the row unless times are finite and strictly increasing."""
+    bad = np.flatnonzero(~np.isfinite(t))
+    if len(bad):
+        raise DataError(f"{where}: t is {t[bad[0]]} at row {bad[0]} (rows count from 0)")
+    falls = np.flatnonzero(np.diff(t) <= 0)
+    if len(falls):
+        k = int(falls[0])
+        raise DataError(
+            f"{where}: time goes back from {t[k]:g} s at row {k} to {t[k + 1]:g} s in the next "
+            f"(rows count from 0), {len(falls):,} times in all: sort the rows, or cut the file "
+            "there and read each part by itself"
+        )
 
 
 # ------------------------------------------------------------------ text
@@ -251,8 +268,8 @@ def read_npz(path: Path) -> Table:
                 raise DataError(f"{path.name} has the array {quote(name)} more than once")
             content = BytesIO(archive.read(file))
             arrays[name] = np.lib.format.read_array(content, allow_pickle=False)
-    metadata = arrays.pop(METADATA, None)
-    return Table(arrays, {} if metadata is None else json.loads(str(metadata)))
+    text = str(arrays.pop(METADATA, ""))
+    return Table(arrays, json.loads(text) if OWN_METADATA.match(text) else {})
 
 
 def write_npz(

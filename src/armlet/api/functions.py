@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet._support import validation
 from armlet._support.lazy import cached_property
 from armlet.errors import ArmletError, CompileError, quote
 from armlet.graph import Count, Input, Program
@@ -69,6 +70,9 @@ def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., An
     >>> reach.derivative("target").outputs[0].shape
     (2, 3)
     """
+
+    for robot in robots:
+        validation.instance(robot, "robot", RobotModel, "@armlet.function(robot)")
 
     def decorate(function: Callable[..., Any]) -> Function:
         return Function(function, _inputs(function, robots, shapes))
@@ -230,6 +234,8 @@ def _inputs(
         if isinstance(shape, Input):
             inputs[argument] = shape._replace(name=argument)
         else:
-            axes = (shape,) if isinstance(shape, int) else tuple(shape)
-            inputs[argument] = Input(argument, axes)
+            axes = shape if isinstance(shape, tuple | list) else (shape,)
+            subject = f"the shape of argument {argument!r}"
+            sizes = (validation.integer(x, subject, "a length or a tuple", low=0) for x in axes)
+            inputs[argument] = Input(argument, tuple(sizes))
     return inputs

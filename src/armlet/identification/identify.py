@@ -378,11 +378,12 @@ def cross_validate(
     """
     check.integer(blocks, "blocks", low=1)
     regressor = (model or TorqueModel()).of_robot(robot)
-    factors = [
-        regressor.factors([replace(samples, indices=indices)])
-        for samples in preprocess_all(logs, robot, preprocessing)
-        for indices in np.array_split(samples.indices, blocks)
-    ]
+    factors: list[Factors] = []
+    for samples in preprocess_all(logs, robot, preprocessing):
+        rows = len(samples.indices)
+        check.integer(blocks, "blocks", f"at most the {rows} rows of {samples.name}", high=rows)
+        chunks = np.array_split(samples.indices, blocks)
+        factors += [regressor.factors([replace(samples, indices=chunk)]) for chunk in chunks]
     if len(factors) < 2:
         raise DataError("there is one block: expected several runs, or blocks=5, for instance")
     fits = []
@@ -443,6 +444,7 @@ def identify_payload(
         The loaded arm is `robot.with_payload(payload.mass, payload.com, payload.inertia, frame)`.
     """
     robot = arm.regressor.robot if isinstance(arm, Identified) else arm
+    check.instance(robot, "arm", Robot, "a robot, as of armlet.load(...), or an Identified")
     body, at = robot.frame(frame)
     if body == BASE:
         raise ModelError(f"frame {frame!r} is on the base, where a payload has no effect")

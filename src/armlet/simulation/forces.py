@@ -226,6 +226,7 @@ class Plant:
     inertia: ArrayLike | None = None
 
     def __post_init__(self) -> None:
+        validation.instance(self.robot, "robot", Robot, "a robot, as of armlet.load(...)")
         for name, law in (("friction", Friction), ("stops", Stops)):
             value = getattr(self, name)
             if not isinstance(value, (bool, law)):

@@ -158,11 +158,16 @@ class Trajectory(Plottable):
                 DataWarning,
                 stacklevel=2,
             )
+        for name, array in arrays.items():
+            if array.dtype.kind not in "iufb":
+                kind = f"{quote(name)} has entries of type {array.dtype}"
+                raise DataError(f"{file.name}: {kind}: expected real numbers")
         with tables.readable(file):
             if file.suffix.lower() != ".npz":
                 joints = tuple(name[2:] for name in arrays if name.startswith("q."))
                 arrays, metadata = _stack_columns(arrays, joints), {**metadata, "joints": joints}
             missing = [name for name in ARRAYS if name not in arrays]
+            missing += [tables.METADATA] if "joints" not in metadata else []
             if missing:
                 raise DataError(f"{file.name} is no trajectory: it has no {', '.join(missing)}")
             joints = tuple(map(str, metadata["joints"]))
@@ -177,6 +182,7 @@ class Trajectory(Plottable):
                     f"{file.name}: {name} has shape {array.shape}: expected {expected}, one row "
                     "per time"
                 )
+        tables.check_increasing(arrays["t"], file.name)
         return Trajectory(
             **{name: arrays[name] for name in ARRAYS},
             joints=joints,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armlet._support import validation
 from armlet.api import Robot, minimal_parameters
 from armlet.api.functions import Function
 from armlet.description.rounding import with_exact_angles
@@ -92,8 +93,18 @@ class TorqueModel:
     extra: Mapping[str, Function | Column] = field(default_factory=dict)
     gains: bool = False
 
+    def __post_init__(self) -> None:
+        if self.parameters is not None:
+            expected = "armlet.minimal_parameters(robot) or None"
+            validation.instance(self.parameters, "parameters", MinimalParameters, expected)
+        for name in ("rotors", "gains"):
+            validation.instance(getattr(self, name), name, bool, "True or False")
+        if not isinstance(self.extra, Mapping) or not all(map(callable, self.extra.values())):
+            raise DataError(f"extra is {quote(self.extra)}: expected functions by name")
+
     def of_robot(self, robot: Robot) -> TorqueRegressor:
         """Return the torque regressor of a robot for this model."""
+        validation.instance(robot, "robot", Robot, "a robot, as of armlet.load(...)")
         notes: tuple[str, ...] = ()
         if self.parameters is None:
             minimal, notes = identifiable(robot, self.rotors, self.friction is True)
@@ -128,13 +139,14 @@ class TorqueModel:
                     f"each of the {robot.nv} joints"
                 )
             return ("sigmoid",)
-        for term in self.friction:
+        terms = tuple(self.friction) if isinstance(self.friction, Iterable) else (self.friction,)
+        for term in terms:
             if term not in FRICTION:
                 raise DataError(
                     f"friction has {quote(term)}: expected True, False, armlet.Friction, a "
                     f"Sigmoid or names of {', '.join(FRICTION)}"
                 )
-        return tuple(self.friction)
+        return terms
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,11 @@ IGNORED = (
     "min max limit status tcp tool ee cartesian flange frame dt"
 )
 """Words that mark columns to ignore: commands, errors, limits and quantities of the tool."""
-ANGLE_WORDS = {"deg": "deg degree degrees", "rad": "rad", "mrad": "mrad", "rev": "rev"}
-LENGTH_WORDS = {"mm": "mm", "cm": "cm", "m": "m"}
+LABELS = {"actual", "measured", "raw", "filtered", "motor", *QUANTITY, *IGNORED.split()}
+"""Words that are no units in the brackets of a column name, such as `q1 (measured)`."""
+ANGLE_WORDS = {"deg": "deg degree degrees", "rad": "rad radian radians"}
+ANGLE_WORDS |= {unit: unit for unit in ("mrad", "mdeg", "rev")}
+LENGTH_WORDS = {"mm": "mm", "cm": "cm", "m": "m meter meters metre metres"}
 PER_SECOND = {f"{unit}/s": words for unit, words in (ANGLE_WORDS | LENGTH_WORDS).items()}
 UNIT_WORDS: dict[str, dict[str, str]] = {
     "t": {
@@ -43,19 +46,26 @@ UNIT_WORDS: dict[str, dict[str, str]] = {
         "ms": "ms msec msecs millis milliseconds",
         "us": "us usec usecs micros microseconds",
         "ns": "ns nsec nsecs nanos nanosec nanoseconds",
+        "min": "minutes",
     },
-    "q": ANGLE_WORDS | {"rev": "rev turns"} | LENGTH_WORDS,
-    "qd": PER_SECOND | {"deg/s": "deg degree degrees dps", "rpm": "rpm"},
+    "q": ANGLE_WORDS | {"rev": "rev revs revolution revolutions turn turns"} | LENGTH_WORDS,
+    "qd": PER_SECOND | {"deg/s": "deg degree degrees dps", "rpm": "rpm", "deg/min": "degmin"},
     "qdd": {f"{unit}²": words for unit, words in PER_SECOND.items()},
-    "tau": {x: x.lower() for x in ("Nm", "mNm", "Ncm", "kNm", "N", "mN", "kN")},
-    "current": {"A": "a", "mA": "ma"},
+    "tau": {x: x.lower() for x in ("Nm", "mNm", "Ncm", "Nmm", "kNm", "N", "mN", "kN")},
+    "current": {"A": "a amp amps ampere amperes", "mA": "ma"},
 }
 """For each quantity: the possible units, mapped to the words for them in column names."""
 UNIT = {
     quantity: {word: unit for unit, words in units.items() for word in words.split()}
     for quantity, units in UNIT_WORDS.items()
 }
-MIXED_CASE = {"mnm", "knm", "mn", "kn", "ma", "nm", "ncm"}
+RPM = ("1min", "min1", "min¹", "rmin", "revmin", "revsmin", "turnmin", "turnsmin")
+BRACKETED = {"t": {"min": "min"}, "qd": dict.fromkeys(RPM, "rpm")}
+"""Further spellings of units, in brackets only: elsewhere, min is the minimum."""
+BRACKETS = re.compile(r"(?<=\S)\s*[\[(]([^\[\]()]*)[\])]")
+INDEX = re.compile(r"(?!x)[a-z_ ]*\d{1,2}|[\d,;: ]*", re.IGNORECASE)
+PER_TIME_WORDS = {"s", "sec", "second", "seconds", "per", "1", "2", "¹", "²", "s²"}
+MIXED_CASE = {"mnm", "knm", "mn", "kn", "ma", "nm", "ncm", "nmm"}
 """Units such as mNm, here in lower case, in which a capital letter does not begin a new word."""
 SIGNS = (
     (re.compile("[µμ]"), "u"),
@@ -103,16 +113,17 @@ def words_of(name: str) -> list[str]:
 
 def column(name: str, joints: Sequence[str]) -> Column:
     """Return the quantity and the joint in a column's name, each None if missing."""
-    joint, words = _joint(name, joints)
+    _, words = _joint(name, joints)
+    named = [QUANTITY[word] for word in words if word in QUANTITY]
+    quantity = next((x for x in named if x != "current"), "current")  # as in current_position
+    dots = next((x for x in ("dot", "ddot") if x in words), "")
+    quantity = DERIVED.get((quantity, dots), quantity)
+    joint, words = _joint(_without_unit(name, quantity, joints)[0], joints)
     numbers = [int(word) for word in words if word.isdigit()]
     if joint is None and numbers:
         joint = numbers[-1]
-    named = [QUANTITY[word] for word in words if word in QUANTITY]
-    if not named or not set(words).isdisjoint(IGNORED.split()):
-        return Column(None, joint)
-    quantity = next((x for x in named if x != "current"), "current")  # as in current_position
-    dots = next((x for x in ("dot", "ddot") if x in words), "")
-    return Column(DERIVED.get((quantity, dots), quantity), joint)
+    is_ignored = not named or not set(words).isdisjoint(IGNORED.split())
+    return Column(None if is_ignored else quantity, joint)
 
 
 def _joint(name: str, joints: Sequence[str]) -> tuple[str | int | None, list[str]]:
@@ -129,11 +140,32 @@ def _joint(name: str, joints: Sequence[str]) -> tuple[str | int | None, list[str
 
 
 def unit_of(name: str, quantity: str, joints: Sequence[str]) -> str | None:
-    """Return the unit after the quantity in a name, or None; the rev in `rev1_pos` is no unit."""
+    """Return the unit after the quantity in a name, or None; the rev in `rev1_pos` is no unit.
+
+    Text in brackets that is neither a unit nor a label of the column is returned as it is.
+    """
+    name, unit = _without_unit(name, quantity, joints)
+    if unit is not None:
+        return unit
     _, words = _joint(name, joints)
     at = next((k for k, word in enumerate(words) if word in QUANTITY), 0)
     units = [UNIT[quantity][word] for word in words[at:] if word in UNIT[quantity]]
     return units[-1] if units else None
+
+
+def _without_unit(name: str, quantity: str, joints: Sequence[str]) -> tuple[str, str | None]:
+    """Return a name without units in brackets, and the last of these units, or None."""
+    last = None
+    for bracket in BRACKETS.finditer(name):
+        words = words_of(text := bracket[1].strip())
+        spelled = "".join(x for x in words if quantity[:2] != "qd" or x not in PER_TIME_WORDS)
+        unit = BRACKETED.get(quantity, {}).get("".join(words)) or UNIT[quantity].get(spelled)
+        is_label = INDEX.fullmatch(text) or "joint" in words or (words and LABELS.issuperset(words))
+        is_last = QUANTITY.keys().isdisjoint(words_of(bracket.string[bracket.end() :]))
+        if unit or (is_last and not is_label and not _joint(text, joints)[0]):
+            last = unit if unit and not text.startswith("MN") else text  # mega is not milli
+            name = name.replace(bracket[0], " ", 1)
+    return name, last
 
 
 def _place(some: list[str], words: list[str]) -> int | None:
@@ -170,6 +202,8 @@ class Quantities:
         self.table, self.where, self.joints = table, where, joints
         self.arrays: dict[str, NDArray[Any]] = {}
         self.units: dict[str, Named] = {}
+        self.unknown: dict[str, tuple[str, str]] = {}
+        """Quantities with a column whose brackets have no known unit: its name and that text."""
         self.notes, self.warnings = [*table.notes], [*table.warnings]
 
     def assign(
@@ -262,6 +296,9 @@ class Quantities:
         table = self.table
         self.arrays[quantity] = array
         units = [table.units.get(name) or unit_of(name, quantity, self.joints) for name in names]
+        for name, unit in zip(names, units, strict=True):
+            if unit not in (None, *UNIT_WORDS[quantity]) and name not in table.units:
+                self.unknown[quantity] = name, str(unit)
         if quantity == "t" or table.arrays[names[0]].ndim == 2:
             if units[0] is not None:
                 self.units[quantity] = units[0]

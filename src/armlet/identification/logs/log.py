@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet._support import validation
+from armlet._support import tables, validation
 from armlet.api.robot import Robot
 from armlet.errors import DataError, DataWarning, quote
 from armlet.identification.logs.checks import log_warnings, unwrap
-from armlet.identification.logs.columns import Quantities
+from armlet.identification.logs.columns import UNIT_WORDS, Quantities
 from armlet.identification.logs.readers import Columns, Source, label, read_quantities
 from armlet.identification.logs.units import (
     NAMES,
@@ -146,6 +146,7 @@ class Log:
         >>> armlet.Log.read({"t": t, "q": q, "tau": robot.gravity_torque(q)}, robot)
         <Log 'log' of 2 joints, 500 rows, 0 to 4.99 s>
         """
+        validation.instance(robot, "robot", Robot, "a robot, as of armlet.load(...)")
         units = units or {}
         for quantity, unit in units.items():
             if quantity not in NAMES or not isinstance(unit, str):
@@ -157,13 +158,21 @@ class Log:
         read = read_quantities(source, joints, columns or {}, topic)
         notes, doubts = read.notes, read.warnings
         where = name or label(source)
+        unused = "current" if gains is None else ""
+        for quantity, (column, text) in read.unknown.items():
+            if quantity not in (*units, unused, "t" if rate is not None else ""):
+                raise DataError(
+                    f"{where}: column {quote(column)} names the unit {quote(text)}, which is "
+                    f"unknown: expected {', '.join(UNIT_WORDS[quantity])}, or rename the column, "
+                    f"or give units={{{quantity!r}: ...}}, which overrides it"
+                )
         sides = transmission(joints, ratios, torque_ratios)
         of_motors = sides is not None
         rows = len(read.arrays["q"])
         arrays = {
             quantity: _check_rows(read.arrays[quantity], quantity, where, rows, joints)
             for quantity in NAMES
-            if quantity in read.arrays and quantity != "t"
+            if quantity in read.arrays and quantity not in ("t", unused)
         }
         with np.errstate(over="ignore", invalid="ignore"):  # a log may have huge numbers
             measured = in_si(arrays, units, read.units, robot.coordinates, where, of_motors, notes)
@@ -351,17 +360,7 @@ def _check_times(t: Any, where: str) -> Array:
     array = np.asarray(t, dtype=float)
     if array.ndim != 1 or len(array) < 2:
         raise DataError(f"{where}: t has shape {array.shape}: expected at least two times")
-    bad = np.flatnonzero(~np.isfinite(array))
-    if len(bad):
-        raise DataError(f"{where}: t is {array[bad[0]]} at row {bad[0]} (rows count from 0)")
-    falls = np.flatnonzero(np.diff(array) <= 0)
-    if len(falls):
-        k = int(falls[0])
-        raise DataError(
-            f"{where}: time goes back from {array[k]:g} s at row {k} to {array[k + 1]:g} s in the "
-            f"next (rows count from 0), {len(falls):,} times in all: sort the rows, or cut the "
-            "log there and read each part as a log"
-        )
+    tables.check_increasing(array, where)
     return array
 
 

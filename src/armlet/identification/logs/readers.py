@@ -55,6 +55,7 @@ def read_quantities(
         one = _read_one(quantity, entry, joints, own, topic)
         quantities.arrays.update(one.arrays)
         quantities.units.update(one.units)
+        quantities.unknown.update(one.unknown)
         quantities.notes += one.notes
         quantities.warnings += one.warnings
     _check_complete(quantities, "the log", [*source])

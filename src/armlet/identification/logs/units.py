@@ -25,14 +25,15 @@ NAMES = {
     "current": "currents",
 }
 """The quantities of a log, mapped to their names in messages."""
-ANGLES = {"rad": 1.0, "deg": pi / 180, "rev": 2 * pi, "mrad": 1e-3}
+ANGLES = {"rad": 1.0, "deg": pi / 180, "rev": 2 * pi, "mrad": 1e-3, "mdeg": pi / 180e3}
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2}
-TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}
 OF_REVOLUTE: dict[str, dict[str, float]] = {
     "q": ANGLES,
-    "qd": {f"{unit}/s": x for unit, x in ANGLES.items()} | {"rpm": 2 * pi / 60},
+    "qd": {f"{unit}/s": x for unit, x in ANGLES.items()}
+    | {"rpm": 2 * pi / 60, "deg/min": pi / 10800},
     "qdd": {f"{unit}/s²": x for unit, x in ANGLES.items()},
-    "tau": {"Nm": 1.0, "mNm": 1e-3, "Ncm": 1e-2, "kNm": 1e3},
+    "tau": {"Nm": 1.0, "mNm": 1e-3, "Ncm": 1e-2, "Nmm": 1e-3, "kNm": 1e3},
     "current": {"A": 1.0, "mA": 1e-3},
 }
 """For each quantity of a revolute joint: the possible units and their size in SI units."""
@@ -84,7 +85,7 @@ def in_si(
                     f"a unit such as {next(iter(table))}"
                 )
             alike = {x for x, y in zip(columns, joints, strict=True) if y.letter == joint.letter}
-            odd = [x for x in alike if x and sizes[x] != 1.0]
+            odd = [x for x in alike if x and sizes.get(x) != 1.0]
             if unit is None and odd:
                 raise DataError(
                     f"{subject} have no unit in the name of their column, while those of others "
@@ -123,7 +124,7 @@ def _column_units(
     if request is not None and (request := request.replace("^2", "²")) not in sizes:
         raise DataError(f"units= has {quote(request)} for {quantity}: expected {', '.join(sizes)}")
     shared = [unit for unit in (request, name) if isinstance(unit, str)]
-    for x in shared:
+    for x in shared[:1]:
         if sizes.get(x) != 1.0 and not any(x in table for table in tables):
             raise DataError(
                 f"{quantity} is said to be in {x}, which no joint of the robot can have: expected "
@@ -166,7 +167,7 @@ def unit_of_time(
     possible = [
         unit
         for unit, size in TIMES.items()
-        if SHORTEST <= step * size <= LONGEST and abs(first) * size < LATEST
+        if unit != "min" and SHORTEST <= step * size <= LONGEST and abs(first) * size < LATEST
     ]
     if step < SHORTEST or possible == ["s"]:
         return "s"
