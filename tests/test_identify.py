@@ -395,6 +395,55 @@ def test_pseudo_inertias_are_those_of_points():
     np.testing.assert_array_equal(likely[0], body)
 
 
+def test_likely_bodies_keep_masses_and_centres_in_every_frame():
+    """Of points on a line, in a plane or in one place, and of a moment that is too large."""
+    rng = np.random.default_rng(0)
+    thin = np.diag([1.0, 1, 0]), np.diag([1.0, 1, 2]), np.zeros((3, 3)), np.diag([1, 2, 3.1])
+    for I in 0.01 * np.array(thin):
+        R, c = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=3)
+        J = 2 * (c @ c * np.eye(3) - np.outer(c, c))
+        body = np.array([*(R @ I @ R.T + J)[np.triu_indices(3)], *(2 * c), 2.0])
+        (likely,) = likely_bodies(body[None])
+        np.testing.assert_array_equal(likely[6:], body[6:])
+        np.linalg.cholesky(np.array(pseudo_inertia(likely)))
+        own = np.zeros((3, 3))
+        own[np.triu_indices(3)] = likely[:6] - J[np.triu_indices(3)]
+        values = np.linalg.eigvalsh(own, "U")
+        assert values[-1] < 1.01 * values[:2].sum()
+        if I.any():
+            np.testing.assert_allclose(values, np.sort(I.diagonal()), atol=1e-3)
+    massless = likely_bodies(np.array([body, np.zeros(10)]))[1]
+    assert massless[9] == 2
+    assert is_consistent(massless[None])
+
+
+def test_an_arm_of_rods_has_physical_bodies(cvxpy, arms):
+    """Ixx + Iyy = Izz holds for rods and plates, which are on the border of what is physical."""
+    robot = arms["stanford"]
+    log = recorded(robot, 0, duration=10.0, size=0.5, noise=0.0)
+    found = armlet.identify(robot, log, physical=True)
+    assert found.is_consistent
+    assert np.abs(found.bodies[:, 9] / robot.phi[:, 9].astype(float) - 1).max() < 0.1
+    assert found.fits["consistent"].whole < 1.1 * found.fits["least squares"].whole
+    assert not any("not physical" in note for note in found.notes)
+    exact = Physical(bodies=robot.phi.astype(float))
+    assert armlet.identify(robot, log, physical=exact).is_consistent
+
+
+def test_a_body_of_the_file_that_is_not_quite_physical_stays_likely(cvxpy, arms):
+    robot = arms["ur5e"]
+    log = recorded(robot, 0, duration=10.0, size=0.5, noise=0.0)
+    phi = robot.phi.astype(float)
+    odd = phi.copy()
+    largest = np.argmax(odd[1, [0, 3, 5]])
+    odd[1, [0, 3, 5][largest]] *= 1.2
+    found = armlet.identify(robot.with_inertia(odd), log, physical=True)
+    assert not is_consistent(odd)
+    assert np.abs(found.bodies[:, 9] / phi[:, 9] - 1).max() < 0.15
+    (note,) = (note for note in found.notes if "not physical" in note)
+    assert robot.links[1] in note
+
+
 @pytest.mark.parametrize("prior", ["entropic", "euclidean"])
 def test_physical_bodies_of_a_noisy_log_are_physical_and_fit(cvxpy, prior):
     robot = random_arm(3)

@@ -133,6 +133,7 @@ def identify(
             standard = physical_parameters(R, regressor.Lam, regressor.standard, prior)
     weighted = data.used.together(1 / estimate.noise)
     essential = estimators.essential(weighted, estimate.x, data.used.count / data.repeats)
+    notes = (*regressor.notes, *(prior.notes if prior else ()))
     result = Identified(
         regressor=regressor,
         estimate=estimate,
@@ -141,7 +142,7 @@ def identify(
         condition=float(np.linalg.cond(data.used.together()[:, :-1])),
         essential=tuple(regressor.names[k] for k in essential),
         choices=data.choices,
-        notes=(*regressor.notes, *dict.fromkeys(data.notes), *([test.note] if test else ())),
+        notes=(*notes, *dict.fromkeys(data.notes), *([test.note] if test else ())),
         instrument_test=test,
         gains=gains,
         samples=data.samples,
