@@ -248,6 +248,44 @@ def test_a_motion_does_not_excite_what_exists_by_the_rounding_of_a_file(tmp_path
     assert plan.condition < 1e4
 
 
+@pytest.mark.parametrize("rotors", [False, True])
+@pytest.mark.parametrize(
+    "friction", [True, False, (), ("viscous",), ("coulomb", "offset"), "sigmoid", "smooth"]
+)
+@pytest.mark.parametrize("physical", [False, True])
+def test_torques_are_those_of_the_robot_found_whatever_the_drives_of_the_file(
+    friction, rotors, physical
+):
+    """Parameters of drives that the model does not have are in neither of them."""
+    if physical:
+        pytest.importorskip("cvxpy", reason="cvxpy is not installed: it is in the dev extra")
+    robot = random_arm(2).with_drives(rotor_inertia=(0.5, 0.4, 0.3))
+    law = {
+        "sigmoid": armlet.identification.Sigmoid((9.0,) * 3, (0.1,) * 3),
+        "smooth": Friction(0.1),
+    }
+    model = TorqueModel(rotors=rotors, friction=law.get(friction, friction))
+    log = recorded(robot, 2, duration=8.0, noise=0.0)
+    found = armlet.identify(robot, log, model=model, physical=physical)
+    q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 20, robot.nv))
+    tau, arm = found.torques(q, qd, qdd), found.robot
+    if friction in law:  # which robots do not have: one column per joint and term
+        own = found.regressor.columns(0 * q, qd, 0 * q)
+        own[..., : len(found.regressor.parameters)] = 0
+        expected = arm.inverse_dynamics(q, qd, qdd) + own @ found.solutions[found.solution]
+    else:
+        expected = arm.inverse_dynamics(q, qd, qdd) + arm.friction_torque(qd)
+    np.testing.assert_allclose(tau, expected, atol=1e-9 * np.abs(tau).max())
+    terms = {True: ("viscous", "coulomb", "offset"), "sigmoid": (), False: ()}
+    terms |= {"smooth": terms[True]}
+    names = {*terms.get(friction, friction), *(["rotor_inertia"] if rotors else [])}
+    lost = [x for x in ("rotor_inertia", "viscous", "coulomb", "offset") if x not in names]
+    notes = [note for note in found.notes if "those of the drives" in note]
+    assert len(notes) == bool(lost)
+    assert all(x in notes[0] for x in lost)
+    assert all(getattr(drive, x) == 0 for drive in arm.drives for x in lost)
+
+
 def test_springs_of_the_robot_are_known():
     """The bodies found are those of the arm without springs, and predictions have the springs."""
     robot = random_arm(6)
