@@ -200,6 +200,33 @@ def test_the_friction_of_a_joint_that_never_moves_is_not_found():
     assert any(note.startswith("joint 'joint3' never moves") for note in found.notes)
 
 
+@pytest.mark.parametrize("value", [0.0, 1.5])
+@pytest.mark.parametrize("estimator", ["weighted", "ordinary", "robust", "instrumental"])
+def test_a_torque_that_never_changes_does_not_spoil_the_other_joints(value, estimator):
+    robot = random_arm(3)
+    log = recorded(robot, 3, duration=10.0)
+    dead = replace(log, tau=np.where([False, False, True], value, log.tau))
+    with pytest.warns(DataWarning, match="the torque of joint 'joint3' never changes"):
+        Log.read({"t": dead.t, "q": dead.q, "tau": dead.tau}, robot)
+    with pytest.warns(DataWarning, match=r"nothing of viscous3, coulomb3, offset3"):
+        found = armlet.identify(robot, dead, physical=False, estimator=estimator)
+    assert found.fits[found.method].joints[:2].max() < 1
+    for drive, true in zip(found.robot.drives[:2], robot.drives[:2], strict=True):
+        assert abs(drive.coulomb - true.coulomb) < 0.1 * max(true.coulomb, 0.2)
+    assert any(note.startswith("the torque of joint 'joint3' never ch") for note in found.notes)
+    assert verdict(found).endswith("no torque of joint joint3 is used.")
+    assert np.isfinite(found.predict(*np.ones((3, 1, 3)))[1]).all()
+
+
+def test_a_torque_that_never_changes_leaves_physical_bodies_of_the_others(cvxpy):
+    robot = random_arm(3)
+    log = recorded(robot, 3, duration=10.0)
+    dead = replace(log, tau=log.tau * [1, 0, 1])
+    with pytest.warns(DataWarning, match="nothing of viscous2"):
+        found = armlet.identify(robot, dead, physical=True)
+    assert found.fits["consistent"].whole < 1
+
+
 def rounded_arm(folder, base, elbow, decimals):
     """Three joints, mounted with angles that a file has with so many decimals."""
     angles = [repr(x) if decimals is None else f"{x:.{decimals}f}" for x in (base, elbow, 0.0)]

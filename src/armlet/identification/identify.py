@@ -145,6 +145,7 @@ def identify(
         notes=(*notes, *dict.fromkeys(data.notes), *([test.note] if test else ())),
         instrument_test=test,
         gains=gains,
+        unused=tuple(x for x, k in zip(robot.joint_names, data.used.rows, strict=True) if not k),
         samples=data.samples,
         held_out=data.held_samples,
     )

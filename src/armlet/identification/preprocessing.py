@@ -60,7 +60,8 @@ class Samples:
     q, qd, qdd, tau : arrays of shape (k, n)
         Positions, velocities, accelerations and torques, after zero-phase filters.
     moving : array of bool of shape (k, n)
-        Whether each joint moves. Rows of a joint at rest are not used: its friction is unknown.
+        Whether each joint moves and its torque changes in the log. Other rows are not used: the
+        friction of a joint at rest is unknown.
     rate : float
         Rows per second.
     indices : array of int of shape (m,)
@@ -272,14 +273,20 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
             f"joint {listing(names)} never moves: its torques are taken as free of friction, "
             "though static friction may carry part of the load"
         )
+    constant = np.ptp(log.tau, axis=0) == 0
+    dead = constant & ~(idle | constant.all())
+    notes += [
+        f"the torque of joint {log.labels[i]!r} never changes, though it moves: it is not used"
+        for i in np.flatnonzero(dead)
+    ]
     trim = EDGE / (bandwidth if s.decimate else cutoff) if s.trim is None else s.trim
     spacing = max(1, int(rate / step / (ROWS_PER_PERIOD * bandwidth))) if s.decimate else 1
     good = _without_gaps(log, t, trim, bandwidth, notes)
-    in_motion = np.full(q.shape, True)
+    in_motion = np.tile(~dead, (len(q), 1))
     if not s.rest:
         good &= _in_motion(t, qd, bandwidth, notes)
         for i in moving:
-            in_motion[:, i] = _joint_in_motion(log, t, q[:, i], log.labels[i], bandwidth, notes)
+            in_motion[:, i] &= _joint_in_motion(log, t, q[:, i], log.labels[i], bandwidth, notes)
     indices = np.flatnonzero(good & (np.arange(len(t)) % spacing == 0))
     if len(indices) < FEWEST:
         raise _too_few(
