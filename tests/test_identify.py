@@ -626,6 +626,19 @@ def test_with_poor_excitation_physical_bodies_predict_better(cvxpy, arms):
     assert np.mean(np.array(better) > 1) >= 0.6
 
 
+def test_drive_parameters_of_physical_bodies_are_never_below_zero(cvxpy):
+    """Not by a tolerance of the solver either, where torques ask for less friction than none."""
+    for seed in range(6):
+        robot = random_arm(seed)
+        less = robot.with_drives(viscous=[-x.viscous for x in robot.drives], coulomb=0)
+        factors, parameters = rows_of(less, (1.0, 1e-2, 1e-4))
+        for R in factors:
+            prior = Prior(robot.phi.astype(float))
+            s = physical_parameters(R, parameters.Lam, parameters.standard, prior)
+            named = zip(parameters.standard, s, strict=True)
+            assert min(x for name, x in named if name[:-1] in ("viscous", "coulomb")) >= 0
+
+
 def test_masses_have_bounds(cvxpy):
     robot = random_arm(3)
     log = recorded(robot, 3)

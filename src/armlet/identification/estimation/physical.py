@@ -288,7 +288,8 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
             except cp.error.SolverError as error:
                 status = str(error)
         if status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):  # inaccurate: within ENOUGH
-            return np.asarray(standard.value)
+            values = np.asarray(standard.value)
+            return np.where(_nonnegative(names), np.maximum(values, 0.0), values)
         ends.append(status)
     if any(cp.INFEASIBLE in end for end in ends):  # infeasible, or infeasible_inaccurate
         raise DataError("no physical bodies are within these bounds: expected wider ones")
@@ -306,9 +307,13 @@ def _matrix(cp: Any, entries: Any) -> Any:
     return cp.reshape(E.reshape(16, 10) @ entries, (4, 4), order="C")
 
 
+def _nonnegative(names: Sequence[str]) -> list[bool]:
+    return [name.rstrip("0123456789") in NONNEGATIVE for name in names]
+
+
 def _limits(s: Any, names: Sequence[str], prior: Prior) -> list[Any]:
     """Return constraints on standard parameters s: signs of drive parameters, bounds and boxes."""
-    limits = [s[k] >= 0 for k, name in enumerate(names) if name.rstrip("0123456789") in NONNEGATIVE]
+    limits = [s[k] >= 0 for k in np.flatnonzero(_nonnegative(names))]
     limits += [s[k] <= prior.bounds[x] for k, x in enumerate(names) if x in prior.bounds]
     for i, R_box, origin, lower, upper in prior.boxes:
         moment, mass = R_box.T @ s[10 * i + 6 : 10 * i + 9], s[10 * i + 9]
