@@ -1,6 +1,7 @@
 """Identification: simulated arms are found again, and recorded ones as well as was published."""
 
 import errno
+import json
 import re
 import shutil
 import subprocess
@@ -1043,6 +1044,15 @@ def test_a_report_stays_whole_when_the_disk_is_full(found, tmp_path, monkeypatch
         getattr(found, name)(path)
     assert path.read_text() == "mine"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_infinite_condition_number_is_null_in_json(found, tmp_path):
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    replace(found, condition=np.inf).to_json(tmp_path / "found.json")
+    read = json.loads((tmp_path / "found.json").read_text(), parse_constant=refuse)
+    assert read["condition"] is None
 
 
 def test_a_report_is_no_json_file(found, tmp_path):

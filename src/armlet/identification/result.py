@@ -200,7 +200,7 @@ class Identified(Plottable):
                 for name, x, s in zip(self.names, self.values, self.deviations, strict=True)
             ],
             "solution": self.solution,
-            "condition": self.condition,
+            "condition": self.condition if np.isfinite(self.condition) else None,
             "rank": self.estimate.rank,
             "essential": list(self.essential),
             "noise": self.estimate.noise.tolist(),
