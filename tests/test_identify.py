@@ -22,7 +22,12 @@ from support.logs import random_arm, recorded
 import armlet
 from armlet import Friction, Log, Physical, TorqueModel
 from armlet.errors import ArmletError, DataError, DataWarning
-from armlet.identification import cross_validate, identify_payload
+from armlet.identification import (
+    cross_validate,
+    friction_shape,
+    identify_payload,
+    sigmoid_friction,
+)
 from armlet.identification.estimation import estimators
 from armlet.identification.estimation.estimators import Factors
 from armlet.identification.estimation.physical import (
@@ -862,6 +867,26 @@ def test_anything_but_logs_is_refused_with_what_was_passed(estimate):
             estimate(robot, logs)
     with pytest.raises(DataError, match="logs has the path 't': expected"):
         estimate(robot, {"t": np.zeros(3)})
+
+
+@pytest.mark.parametrize(
+    "estimate", [cross_validate, identify_payload, friction_shape, sigmoid_friction]
+)
+def test_a_log_that_cannot_be_read_is_left_out_of_every_estimate(estimate):
+    def lost():
+        raise KeyError("tau")
+
+    robot = random_arm(5, n=2)
+    good = [recorded(robot, seed, duration=5.0) for seed in (0, 1)]
+    with pytest.warns(DataWarning, match="a log is left out: number 2 raised KeyError: 'tau'"):
+        found = estimate(robot, [good[0], lost, good[1]])
+    assert repr(found) == repr(estimate(robot, good))
+    for none in ([], [lost]):
+        with (
+            warnings.catch_warnings(action="ignore"),
+            pytest.raises(DataError, match="there are no logs: expected one or more that can be"),
+        ):
+            estimate(robot, none)
 
 
 def test_a_set_made_before_masses_were_known_is_one_of_the_robot():

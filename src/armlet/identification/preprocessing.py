@@ -5,6 +5,7 @@ columns are both filtered at a lower cut-off, the bandwidth, and decimated (para
 Gautier 1997). This removes noise and vibration that a rigid-body model does not describe.
 """
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -14,10 +15,10 @@ from numpy.typing import NDArray
 
 from armlet._support import validation
 from armlet.api import Robot
-from armlet.errors import DataError, listing
+from armlet.errors import DataError, DataWarning, listing
 from armlet.identification import filters
 from armlet.identification.logs.checks import AT_REST
-from armlet.identification.logs.log import Load, Log, Reader, each_log, open_log
+from armlet.identification.logs.log import Load, Log, Reader, each_log, use_log
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -326,9 +327,20 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
 def preprocess_all(
     logs: Log | Iterable[Log | Reader], robot: Robot, settings: Preprocessing | None
 ) -> Iterator[Samples]:
-    """Yield the samples of each log, with columns in the robot's joint order."""
-    for log in each_log(logs):
-        yield preprocess(open_log(log).in_order_of(robot), settings)
+    """Yield the samples of each log, with columns in the robot's joint order, as `identify` does.
+
+    Warn of functions that fail or return unusable logs; raise if no samples remain.
+    """
+    count = 0
+    for k, log in enumerate(each_log(logs)):
+        samples = use_log(lambda own: preprocess(own.in_order_of(robot), settings), k, log)
+        if isinstance(samples, str):
+            warnings.warn(f"a log is left out: {samples}", DataWarning, stacklevel=4)
+        else:
+            count += 1
+            yield samples
+    if not count:
+        raise DataError("there are no logs: expected one or more that can be read")
 
 
 # ------------------------------------------------------------------ choices
