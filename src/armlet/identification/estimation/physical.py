@@ -16,6 +16,7 @@ are of order 1, however small the noise is.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,8 +38,8 @@ DISTANCES: tuple[Distance, ...] = get_args(Distance)
 Boxes = float | Mapping[str, tuple[ArrayLike, ArrayLike]]
 LEAST = 1e-4
 """The lower bound on the eigenvalues of P P₀⁻¹, with P and P₀ as in the module's docstring."""
-NONNEGATIVE = ("rotor_inertia", "viscous", "coulomb")
-"""The parameters of drives that must not be negative."""
+NONNEGATIVE = re.compile(r"(rotor_inertia|viscous|coulomb)\d+")
+"""The names of drive parameters that must not be negative."""
 LARGEST = 1e6
 """If a singular value of the torque equations exceeds this, all equations are scaled down."""
 ENOUGH = {"reduced_tol_gap_abs": 1e-6, "reduced_tol_gap_rel": 1e-6, "reduced_tol_feas": 1e-7}
@@ -69,15 +70,15 @@ def is_consistent(phi: Array) -> bool:
 RADIUS = 0.1
 """The radius, in m, of the ball that replaces an unknown body."""
 THIN = 1e-4
-"""A likely body's least spread, relative to its largest: that of a rod 30 times as long as wide."""
+"""The least spread of a likely body over its largest, as of a rod 100 times as long as wide."""
 BORDER = 1e-9
 """The negative spread due to rounding of bodies such as rods, relative to that about the origin."""
 
 
 def _spread(body: Array) -> tuple[Array, Array, bool]:
-    """Return the principal values and axes of ∫ r rᵀ dm about the centre, and whether m, Σ ≥ 0."""
+    """Return the principal values and axes of ∫ r rᵀ dm about the centre, and if these exist."""
     P = np.array(pseudo_inertia(body))
-    values, axes = np.linalg.eigh(P[:3, :3] - np.outer(P[3], P[3])[:3, :3] / (P[3, 3] or 1.0))
+    values, axes = np.linalg.eigh(P[:3, :3] - np.outer(P[:3, 3], P[:3, 3]) / (P[3, 3] or 1.0))
     return values, axes, bool(P[3, 3] > 0 and values[0] >= -BORDER * np.abs(P[:3, :3]).max())
 
 
@@ -160,8 +161,8 @@ class Physical:
             f"the bodies of links {listing(odd)} are not physical: the nearest ones that are, or "
             "balls where there is no mass, are taken as likely"
         )
-        likely = likely_bodies(bodies)
-        return Prior(likely, self.prior, self.strength, bounds, boxes, (note,) if odd else ())
+        options = self.prior, self.strength, bounds, boxes
+        return Prior(likely_bodies(bodies), *options, (note,) if odd else ())
 
 
 class Box(NamedTuple):
@@ -288,8 +289,8 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
             except cp.error.SolverError as error:
                 status = str(error)
         if status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):  # inaccurate: within ENOUGH
-            values = np.asarray(standard.value)
-            return np.where(_nonnegative(names), np.maximum(values, 0.0), values)
+            least = [0.0 if NONNEGATIVE.fullmatch(name) else -np.inf for name in names]
+            return np.asarray(np.maximum(standard.value, least))
         ends.append(status)
     if any(cp.INFEASIBLE in end for end in ends):  # infeasible, or infeasible_inaccurate
         raise DataError("no physical bodies are within these bounds: expected wider ones")
@@ -307,13 +308,9 @@ def _matrix(cp: Any, entries: Any) -> Any:
     return cp.reshape(E.reshape(16, 10) @ entries, (4, 4), order="C")
 
 
-def _nonnegative(names: Sequence[str]) -> list[bool]:
-    return [name.rstrip("0123456789") in NONNEGATIVE for name in names]
-
-
 def _limits(s: Any, names: Sequence[str], prior: Prior) -> list[Any]:
     """Return constraints on standard parameters s: signs of drive parameters, bounds and boxes."""
-    limits = [s[k] >= 0 for k in np.flatnonzero(_nonnegative(names))]
+    limits = [s[k] >= 0 for k, name in enumerate(names) if NONNEGATIVE.fullmatch(name)]
     limits += [s[k] <= prior.bounds[x] for k, x in enumerate(names) if x in prior.bounds]
     for i, R_box, origin, lower, upper in prior.boxes:
         moment, mass = R_box.T @ s[10 * i + 6 : 10 * i + 9], s[10 * i + 9]
