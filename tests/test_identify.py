@@ -1,6 +1,7 @@
 """Identification: simulated arms are found again, and recorded ones as well as was published."""
 
 import errno
+import json
 import re
 import shutil
 import subprocess
@@ -21,7 +22,12 @@ from support.logs import random_arm, recorded
 import armlet
 from armlet import Friction, Log, Physical, TorqueModel
 from armlet.errors import ArmletError, DataError, DataWarning
-from armlet.identification import cross_validate, identify_payload
+from armlet.identification import (
+    cross_validate,
+    friction_shape,
+    identify_payload,
+    sigmoid_friction,
+)
 from armlet.identification.estimation import estimators
 from armlet.identification.estimation.estimators import Factors
 from armlet.identification.estimation.physical import (
@@ -200,6 +206,33 @@ def test_the_friction_of_a_joint_that_never_moves_is_not_found():
     assert any(note.startswith("joint 'joint3' never moves") for note in found.notes)
 
 
+@pytest.mark.parametrize("value", [0.0, 1.5])
+@pytest.mark.parametrize("estimator", ["weighted", "ordinary", "robust", "instrumental"])
+def test_a_torque_that_never_changes_does_not_spoil_the_other_joints(value, estimator):
+    robot = random_arm(3)
+    log = recorded(robot, 3, duration=10.0)
+    dead = replace(log, tau=np.where([False, False, True], value, log.tau))
+    with pytest.warns(DataWarning, match="the torque of joint 'joint3' never changes"):
+        Log.read({"t": dead.t, "q": dead.q, "tau": dead.tau}, robot)
+    with pytest.warns(DataWarning, match=r"nothing of viscous3, coulomb3, offset3"):
+        found = armlet.identify(robot, dead, physical=False, estimator=estimator)
+    assert found.fits[found.method].joints[:2].max() < 1
+    for drive, true in zip(found.robot.drives[:2], robot.drives[:2], strict=True):
+        assert abs(drive.coulomb - true.coulomb) < 0.1 * max(true.coulomb, 0.2)
+    assert any(note.startswith("the torque of joint 'joint3' never ch") for note in found.notes)
+    assert verdict(found).endswith("no torque of joint joint3 is used.")
+    assert np.isfinite(found.predict(*np.ones((3, 1, 3)))[1]).all()
+
+
+def test_a_torque_that_never_changes_leaves_physical_bodies_of_the_others(cvxpy):
+    robot = random_arm(3)
+    log = recorded(robot, 3, duration=10.0)
+    dead = replace(log, tau=log.tau * [1, 0, 1])
+    with pytest.warns(DataWarning, match="nothing of viscous2"):
+        found = armlet.identify(robot, dead, physical=True)
+    assert found.fits["consistent"].whole < 1
+
+
 def rounded_arm(folder, base, elbow, decimals):
     """Three joints, mounted with angles that a file has with so many decimals."""
     angles = [repr(x) if decimals is None else f"{x:.{decimals}f}" for x in (base, elbow, 0.0)]
@@ -246,6 +279,44 @@ def test_a_motion_does_not_excite_what_exists_by_the_rounding_of_a_file(tmp_path
     plan = armlet.excite(robot, 2.0, harmonics=2, starts=1, limits=limits, rate=50)
     assert "as if they had been rounded" in plan.notes[-1]
     assert plan.condition < 1e4
+
+
+@pytest.mark.parametrize("rotors", [False, True])
+@pytest.mark.parametrize(
+    "friction", [True, False, (), ("viscous",), ("coulomb", "offset"), "sigmoid", "smooth"]
+)
+@pytest.mark.parametrize("physical", [False, True])
+def test_torques_are_those_of_the_robot_found_whatever_the_drives_of_the_file(
+    friction, rotors, physical
+):
+    """Parameters of drives that the model does not have are in neither of them."""
+    if physical:
+        pytest.importorskip("cvxpy", reason="cvxpy is not installed: it is in the dev extra")
+    robot = random_arm(2).with_drives(rotor_inertia=(0.5, 0.4, 0.3))
+    law = {
+        "sigmoid": armlet.identification.Sigmoid((9.0,) * 3, (0.1,) * 3),
+        "smooth": Friction(0.1),
+    }
+    model = TorqueModel(rotors=rotors, friction=law.get(friction, friction))
+    log = recorded(robot, 2, duration=8.0, noise=0.0)
+    found = armlet.identify(robot, log, model=model, physical=physical)
+    q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 20, robot.nv))
+    tau, arm = found.torques(q, qd, qdd), found.robot
+    if friction in law:  # which robots do not have: one column per joint and term
+        own = found.regressor.columns(0 * q, qd, 0 * q)
+        own[..., : len(found.regressor.parameters)] = 0
+        expected = arm.inverse_dynamics(q, qd, qdd) + own @ found.solutions[found.solution]
+    else:
+        expected = arm.inverse_dynamics(q, qd, qdd) + arm.friction_torque(qd)
+    np.testing.assert_allclose(tau, expected, atol=1e-9 * np.abs(tau).max())
+    terms = {True: ("viscous", "coulomb", "offset"), "sigmoid": (), False: ()}
+    terms |= {"smooth": terms[True]}
+    names = {*terms.get(friction, friction), *(["rotor_inertia"] if rotors else [])}
+    lost = [x for x in ("rotor_inertia", "viscous", "coulomb", "offset") if x not in names]
+    notes = [note for note in found.notes if "those of the drives" in note]
+    assert len(notes) == bool(lost)
+    assert all(x in notes[0] for x in lost)
+    assert all(getattr(drive, x) == 0 for drive in arm.drives for x in lost)
 
 
 def test_springs_of_the_robot_are_known():
@@ -395,6 +466,55 @@ def test_pseudo_inertias_are_those_of_points():
     np.testing.assert_array_equal(likely[0], body)
 
 
+def test_likely_bodies_keep_masses_and_centres_in_every_frame():
+    """Of points on a line, in a plane or in one place, and of a moment that is too large."""
+    rng = np.random.default_rng(0)
+    thin = np.diag([1.0, 1, 0]), np.diag([1.0, 1, 2]), np.zeros((3, 3)), np.diag([1, 2, 3.1])
+    for I in 0.01 * np.array(thin):
+        R, c = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=3)
+        J = 2 * (c @ c * np.eye(3) - np.outer(c, c))
+        body = np.array([*(R @ I @ R.T + J)[np.triu_indices(3)], *(2 * c), 2.0])
+        (likely,) = likely_bodies(body[None])
+        np.testing.assert_array_equal(likely[6:], body[6:])
+        np.linalg.cholesky(np.array(pseudo_inertia(likely)))
+        own = np.zeros((3, 3))
+        own[np.triu_indices(3)] = likely[:6] - J[np.triu_indices(3)]
+        values = np.linalg.eigvalsh(own, "U")
+        assert values[-1] < 1.01 * values[:2].sum()
+        if I.any():
+            np.testing.assert_allclose(values, np.sort(I.diagonal()), atol=1e-3)
+    massless = likely_bodies(np.array([body, np.zeros(10)]))[1]
+    assert massless[9] == 2
+    assert is_consistent(massless[None])
+
+
+def test_an_arm_of_rods_has_physical_bodies(cvxpy, arms):
+    """Ixx + Iyy = Izz holds for rods and plates, which are on the border of what is physical."""
+    robot = arms["stanford"]
+    log = recorded(robot, 0, duration=10.0, size=0.5, noise=0.0)
+    found = armlet.identify(robot, log, physical=True)
+    assert found.is_consistent
+    assert np.abs(found.bodies[:, 9] / robot.phi[:, 9].astype(float) - 1).max() < 0.1
+    assert found.fits["consistent"].whole < 1.1 * found.fits["least squares"].whole
+    assert not any("not physical" in note for note in found.notes)
+    exact = Physical(bodies=robot.phi.astype(float))
+    assert armlet.identify(robot, log, physical=exact).is_consistent
+
+
+def test_a_body_of_the_file_that_is_not_quite_physical_stays_likely(cvxpy, arms):
+    robot = arms["ur5e"]
+    log = recorded(robot, 0, duration=10.0, size=0.5, noise=0.0)
+    phi = robot.phi.astype(float)
+    odd = phi.copy()
+    largest = np.argmax(odd[1, [0, 3, 5]])
+    odd[1, [0, 3, 5][largest]] *= 1.2
+    found = armlet.identify(robot.with_inertia(odd), log, physical=True)
+    assert not is_consistent(odd)
+    assert np.abs(found.bodies[:, 9] / phi[:, 9] - 1).max() < 0.15
+    (note,) = (note for note in found.notes if "not physical" in note)
+    assert robot.links[1] in note
+
+
 @pytest.mark.parametrize("prior", ["entropic", "euclidean"])
 def test_physical_bodies_of_a_noisy_log_are_physical_and_fit(cvxpy, prior):
     robot = random_arm(3)
@@ -510,6 +630,19 @@ def test_with_poor_excitation_physical_bodies_predict_better(cvxpy, arms):
         better.append(gain)
     assert np.median(better) > 1.2
     assert np.mean(np.array(better) > 1) >= 0.6
+
+
+def test_drive_parameters_of_physical_bodies_are_never_below_zero(cvxpy):
+    """Not by a tolerance of the solver either, where torques ask for less friction than none."""
+    for seed in range(6):
+        robot = random_arm(seed)
+        less = robot.with_drives(viscous=[-x.viscous for x in robot.drives], coulomb=0)
+        factors, parameters = rows_of(less, (1.0, 1e-2, 1e-4))
+        for R in factors:
+            prior = Prior(robot.phi.astype(float))
+            s = physical_parameters(R, parameters.Lam, parameters.standard, prior)
+            named = zip(parameters.standard, s, strict=True)
+            assert min(x for name, x in named if name[:-1] in ("viscous", "coulomb")) >= 0
 
 
 def test_masses_have_bounds(cvxpy):
@@ -736,6 +869,26 @@ def test_anything_but_logs_is_refused_with_what_was_passed(estimate):
         estimate(robot, {"t": np.zeros(3)})
 
 
+@pytest.mark.parametrize(
+    "estimate", [cross_validate, identify_payload, friction_shape, sigmoid_friction]
+)
+def test_a_log_that_cannot_be_read_is_left_out_of_every_estimate(estimate):
+    def lost():
+        raise KeyError("tau")
+
+    robot = random_arm(5, n=2)
+    good = [recorded(robot, seed, duration=5.0) for seed in (0, 1)]
+    with pytest.warns(DataWarning, match="a log is left out: number 2 raised KeyError: 'tau'"):
+        found = estimate(robot, [good[0], lost, good[1]])
+    assert repr(found) == repr(estimate(robot, good))
+    for none in ([], [lost]):
+        with (
+            warnings.catch_warnings(action="ignore"),
+            pytest.raises(DataError, match="there are no logs: expected one or more that can be"),
+        ):
+            estimate(robot, none)
+
+
 def test_a_set_made_before_masses_were_known_is_one_of_the_robot():
     robot = random_arm(0)
     bare = robot.with_inertia(0 * robot.phi)
@@ -916,6 +1069,15 @@ def test_a_report_stays_whole_when_the_disk_is_full(found, tmp_path, monkeypatch
         getattr(found, name)(path)
     assert path.read_text() == "mine"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_infinite_condition_number_is_null_in_json(found, tmp_path):
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    replace(found, condition=np.inf).to_json(tmp_path / "found.json")
+    read = json.loads((tmp_path / "found.json").read_text(), parse_constant=refuse)
+    assert read["condition"] is None
 
 
 def test_a_report_is_no_json_file(found, tmp_path):

@@ -21,7 +21,7 @@ from armlet._support.blas import single_blas_thread
 from armlet._support.progress import advancing, status
 from armlet.algebra import point_inertia, symmetric
 from armlet.api import Robot
-from armlet.errors import ArmletError, DataError, DataWarning, ModelError, listing, quote
+from armlet.errors import DataError, DataWarning, ModelError, listing, quote
 from armlet.identification.estimation import estimators
 from armlet.identification.estimation.estimators import Array, Estimate, Factors, Gains, Rows
 from armlet.identification.estimation.instrumental import Instrument, InstrumentTest, instrumental
@@ -32,7 +32,7 @@ from armlet.identification.estimation.physical import (
     physical_parameters,
 )
 from armlet.identification.estimation.torque_model import CHUNK, TorqueModel, TorqueRegressor
-from armlet.identification.logs.log import Log, Reader, each_log, open_log
+from armlet.identification.logs.log import Log, Reader, each_log, use_log
 from armlet.identification.preprocessing import Preprocessing, Samples, preprocess, preprocess_all
 from armlet.identification.result import Fit, Identified
 from armlet.robot.components import BASE, PHI
@@ -133,6 +133,7 @@ def identify(
             standard = physical_parameters(R, regressor.Lam, regressor.standard, prior)
     weighted = data.used.together(1 / estimate.noise)
     essential = estimators.essential(weighted, estimate.x, data.used.count / data.repeats)
+    notes = (*regressor.notes, *(prior.notes if prior else ()))
     result = Identified(
         regressor=regressor,
         estimate=estimate,
@@ -141,9 +142,10 @@ def identify(
         condition=float(np.linalg.cond(data.used.together()[:, :-1])),
         essential=tuple(regressor.names[k] for k in essential),
         choices=data.choices,
-        notes=(*regressor.notes, *dict.fromkeys(data.notes), *([test.note] if test else ())),
+        notes=(*notes, *dict.fromkeys(data.notes), *([test.note] if test else ())),
         instrument_test=test,
         gains=gains,
+        unused=tuple(x for x, k in zip(robot.joint_names, data.used.rows, strict=True) if not k),
         samples=data.samples,
         held_out=data.held_samples,
     )
@@ -305,16 +307,10 @@ def _read_run(
     numbered: tuple[int, Log | Reader],
 ) -> Runs | str:
     """Return the `Runs` of one log, or the error message if a function returns no usable log."""
-    k, log = numbered
-    try:
-        run = _run(regressor, settings, share, open_log(log))
-    except Exception as error:  # a user's function may raise anything
-        if isinstance(log, Log) or isinstance(error, MemoryError):
-            raise
-        if isinstance(error, ArmletError):
-            return str(error)
-        return f"number {k + 1} raised {type(error).__name__}: {error}"
-    return run if k < STORED else replace(run, samples=(), held_samples=())
+    run = use_log(partial(_run, regressor, settings, share), *numbered)
+    if isinstance(run, str) or numbered[0] < STORED:
+        return run
+    return replace(run, samples=(), held_samples=())
 
 
 def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log: Log) -> Runs:
@@ -452,8 +448,6 @@ def identify_payload(
         raise DataError("the arm was identified with gains: expected one identified from torques")
     runs = preprocess_all(logs, robot, preprocessing)
     terms = [Factors.of(*rows) for run in runs for rows in _payload_rows(arm, body, run)]
-    if not terms:
-        raise DataError("there are no logs: expected one or more")
     factors = Factors.sum(terms)
     estimate = estimators.weighted(factors)
     phi = estimate.x

@@ -5,6 +5,7 @@ columns are both filtered at a lower cut-off, the bandwidth, and decimated (para
 Gautier 1997). This removes noise and vibration that a rigid-body model does not describe.
 """
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -14,10 +15,10 @@ from numpy.typing import NDArray
 
 from armlet._support import validation
 from armlet.api import Robot
-from armlet.errors import DataError, listing
+from armlet.errors import DataError, DataWarning, listing
 from armlet.identification import filters
 from armlet.identification.logs.checks import AT_REST
-from armlet.identification.logs.log import Load, Log, Reader, each_log, open_log
+from armlet.identification.logs.log import Load, Log, Reader, each_log, use_log
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -60,7 +61,8 @@ class Samples:
     q, qd, qdd, tau : arrays of shape (k, n)
         Positions, velocities, accelerations and torques, after zero-phase filters.
     moving : array of bool of shape (k, n)
-        Whether each joint moves. Rows of a joint at rest are not used: its friction is unknown.
+        Whether each joint moves and its torque changes in the log. Other rows are not used: the
+        friction of a joint at rest is unknown.
     rate : float
         Rows per second.
     indices : array of int of shape (m,)
@@ -272,14 +274,20 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
             f"joint {listing(names)} never moves: its torques are taken as free of friction, "
             "though static friction may carry part of the load"
         )
+    constant = np.ptp(log.tau, axis=0) == 0
+    dead = constant & ~(idle | constant.all())
+    notes += [
+        f"the torque of joint {log.labels[i]!r} never changes, though it moves: it is not used"
+        for i in np.flatnonzero(dead)
+    ]
     trim = EDGE / (bandwidth if s.decimate else cutoff) if s.trim is None else s.trim
     spacing = max(1, int(rate / step / (ROWS_PER_PERIOD * bandwidth))) if s.decimate else 1
     good = _without_gaps(log, t, trim, bandwidth, notes)
-    in_motion = np.full(q.shape, True)
+    in_motion = np.tile(~dead, (len(q), 1))
     if not s.rest:
         good &= _in_motion(t, qd, bandwidth, notes)
         for i in moving:
-            in_motion[:, i] = _joint_in_motion(log, t, q[:, i], log.labels[i], bandwidth, notes)
+            in_motion[:, i] &= _joint_in_motion(log, t, q[:, i], log.labels[i], bandwidth, notes)
     indices = np.flatnonzero(good & (np.arange(len(t)) % spacing == 0))
     if len(indices) < FEWEST:
         raise _too_few(
@@ -319,9 +327,20 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
 def preprocess_all(
     logs: Log | Iterable[Log | Reader], robot: Robot, settings: Preprocessing | None
 ) -> Iterator[Samples]:
-    """Yield the samples of each log, with columns in the robot's joint order."""
-    for log in each_log(logs):
-        yield preprocess(open_log(log).in_order_of(robot), settings)
+    """Yield the samples of each log, with columns in the robot's joint order, as `identify` does.
+
+    Warn of functions that fail or return unusable logs; raise if no samples remain.
+    """
+    count = 0
+    for k, log in enumerate(each_log(logs)):
+        samples = use_log(lambda own: preprocess(own.in_order_of(robot), settings), k, log)
+        if isinstance(samples, str):
+            warnings.warn(f"a log is left out: {samples}", DataWarning, stacklevel=4)
+        else:
+            count += 1
+            yield samples
+    if not count:
+        raise DataError("there are no logs: expected one or more that can be read")
 
 
 # ------------------------------------------------------------------ choices

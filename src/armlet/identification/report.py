@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armlet.algebra import point_inertia, symmetric
-from armlet.errors import clip
+from armlet.errors import clip, listing
 from armlet.identification.estimation.estimators import Array
 from armlet.plotting import COLOURS, INK, SHADE, figure_html, graph_objects, panels, plain
 from armlet.plotting import page as page_of
@@ -31,7 +31,7 @@ class Check(NamedTuple):
 
 
 def checks(result: "Identified") -> list[Check]:
-    """Return the checks of torque errors, condition number, rank and physical bodies."""
+    """Return the checks of torque errors, condition number, rank, torques and bodies."""
     held = result.fits.get(f"validation, {result.solution}")
     about, fit = "the data used", result.fits[result.solution]
     if held is not None:
@@ -48,6 +48,8 @@ def checks(result: "Identified") -> list[Check]:
         Check(condition, result.condition <= CONDITION),
         Check(f"the motion determines {rank} of {count} parameters", rank == count),
     ]
+    if result.unused:
+        every.append(Check(f"no torque of joint {listing(result.unused)} is used", False))
     if result.standard is not None:
         every.append(Check("every body is physical", result.is_consistent))
     return every

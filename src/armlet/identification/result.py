@@ -75,6 +75,8 @@ class Identified(Plottable):
         For instrumental variables: convergence, and a test whether least squares is biased.
     gains : Gains, optional
         The torque per logged unit (Nm/A, for instance) and its standard deviation, if identified.
+    unused : tuple of str
+        The names of the joints of which no torque was used, as it never changes in any run.
     samples, held_out : tuples of Samples
         The preprocessed samples that were used, and those held out, of up to eight runs each.
     """
@@ -89,6 +91,7 @@ class Identified(Plottable):
     notes: tuple[str, ...] = ()
     instrument_test: InstrumentTest | None = None
     gains: Gains | None = None
+    unused: tuple[str, ...] = ()
     samples: tuple[Samples, ...] = ()
     held_out: tuple[Samples, ...] = ()
 
@@ -197,7 +200,7 @@ class Identified(Plottable):
                 for name, x, s in zip(self.names, self.values, self.deviations, strict=True)
             ],
             "solution": self.solution,
-            "condition": self.condition,
+            "condition": self.condition if np.isfinite(self.condition) else None,
             "rank": self.estimate.rank,
             "essential": list(self.essential),
             "noise": self.estimate.noise.tolist(),

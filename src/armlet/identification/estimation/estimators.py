@@ -120,7 +120,8 @@ def residual_noise(factors: Factors, x: Array, rank: int) -> Array:
     """Return each joint's residual standard deviation, with rows - `rank`/n degrees of freedom."""
     free = np.maximum(factors.rows - rank / len(factors.R), 1)
     least = 1e-12 * np.sqrt(factors.torques / np.maximum(factors.rows, 1)) + np.finfo(float).tiny
-    return np.asarray(np.maximum(np.sqrt(residual_squares(factors.R, x) / free), least))
+    noise = np.maximum(np.sqrt(residual_squares(factors.R, x) / free), least)
+    return np.asarray(np.where(factors.rows > 0, noise, noise.max()))
 
 
 def ordinary(factors: Factors) -> Estimate:

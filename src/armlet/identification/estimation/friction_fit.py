@@ -10,7 +10,6 @@ import numpy as np
 from armlet._support.blas import single_blas_thread
 from armlet._support.progress import status
 from armlet.api import Robot
-from armlet.errors import DataError
 from armlet.identification.estimation.estimators import Array, weighted
 from armlet.identification.estimation.torque_model import USUAL, Sigmoid, TorqueModel
 from armlet.identification.logs.log import Log
@@ -99,8 +98,6 @@ def sigmoid_friction(
     from scipy.optimize import least_squares  # which takes as long to load as all of armlet
 
     runs = [*preprocess_all(logs, robot, preprocessing)]
-    if not runs:
-        raise DataError("there are no logs: expected one or more")
     regressor, n = replace(model or TorqueModel(), friction=()).of_robot(robot), robot.nv
     noise = weighted(replace(regressor, friction=USUAL).factors(runs)).noise
     rows = [regressor.all_rows(run) for run in runs]

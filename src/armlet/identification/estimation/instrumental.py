@@ -98,7 +98,8 @@ def instrumental(
                 each = _instrument_factors(regressor, estimate.x, runs, measured, instrument)
                 both = Factors.sum(each)
             last, estimate = estimate, _round(both, factors, estimate.noise)
-            if (np.abs(estimate.x - last.x) <= CONVERGED * estimate.deviations).all():
+            least = SMALL * np.abs(estimate.x).max()  # for parameters that nothing determines
+            if (np.abs(estimate.x - last.x) <= CONVERGED * estimate.deviations + least).all():
                 R, basis = _projection(both, estimate.noise)
                 test = _test(R, basis, estimate.x, k, both.count, repeats)
                 if test.correlation < WEAK:

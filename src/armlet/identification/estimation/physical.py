@@ -16,6 +16,7 @@ are of order 1, however small the noise is.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from numpy.typing import ArrayLike
 from armlet._support import validation
 from armlet._support.optional import require
 from armlet.api import Robot
-from armlet.errors import ArmletError, DataError, ModelError, quote
+from armlet.errors import ArmletError, DataError, ModelError, listing, quote
 from armlet.identification.estimation.estimators import Array
 from armlet.robot.components import BASE
 
@@ -37,8 +38,8 @@ DISTANCES: tuple[Distance, ...] = get_args(Distance)
 Boxes = float | Mapping[str, tuple[ArrayLike, ArrayLike]]
 LEAST = 1e-4
 """The lower bound on the eigenvalues of P P₀⁻¹, with P and P₀ as in the module's docstring."""
-NONNEGATIVE = ("rotor_inertia", "viscous", "coulomb")
-"""The parameters of drives that must not be negative."""
+NONNEGATIVE = re.compile(r"(rotor_inertia|viscous|coulomb)\d+")
+"""The names of drive parameters that must not be negative."""
 LARGEST = 1e6
 """If a singular value of the torque equations exceeds this, all equations are scaled down."""
 ENOUGH = {"reduced_tol_gap_abs": 1e-6, "reduced_tol_gap_rel": 1e-6, "reduced_tol_feas": 1e-7}
@@ -68,15 +69,36 @@ def is_consistent(phi: Array) -> bool:
 
 RADIUS = 0.1
 """The radius, in m, of the ball that replaces an unknown body."""
+THIN = 1e-4
+"""The least spread of a likely body over its largest, as of a rod 100 times as long as wide."""
+BORDER = 1e-9
+"""The negative spread due to rounding of bodies such as rods, relative to that about the origin."""
+
+
+def _spread(body: Array) -> tuple[Array, Array, bool]:
+    """Return the principal values and axes of ∫ r rᵀ dm about the centre, and if these exist."""
+    P = np.array(pseudo_inertia(body))
+    values, axes = np.linalg.eigh(P[:3, :3] - np.outer(P[:3, 3], P[:3, 3]) / (P[3, 3] or 1.0))
+    return values, axes, bool(P[3, 3] > 0 and values[0] >= -BORDER * np.abs(P[:3, :3]).max())
 
 
 def likely_bodies(phi: Array) -> Array:
-    """Replace every non-physical body by a ball with the physical bodies' mean mass, else 1 kg."""
-    physical = np.array([is_consistent(body[None]) for body in phi])
-    mass = float(phi[physical, 9].mean()) if physical.any() else 1.0
-    J = 0.4 * mass * RADIUS**2
-    ball = np.array([J, 0, 0, J, 0, J, 0, 0, 0, mass])
-    return np.where(physical[:, None], phi, ball)
+    """Return the nearest bodies of the same mass and centre that are physical, and not too thin.
+
+    Bodies without mass become balls with the other bodies' mean mass, else 1 kg.
+    """
+    heavy = phi[:, 9] > 0
+    mass = float(phi[heavy, 9].mean()) if heavy.any() else 1.0
+    likely = np.where(heavy[:, None], phi, mass * np.eye(10)[9])
+    for body in likely:
+        values, axes, _ = _spread(body)
+        c, m, most = body[6:9], body[9], values[-1]
+        if not values[0] >= THIN * most > 0:
+            is_point = most <= BORDER * (c @ c) / m
+            values = np.maximum(values, 0.2 * m * RADIUS**2 if is_point else THIN * most)
+            S = axes * values @ axes.T + np.outer(c, c) / m
+            body[:6] = (np.trace(S) * np.eye(3) - S)[np.triu_indices(3)]
+    return likely
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +156,13 @@ class Physical:
                 )
             validation.number(bound, f"the bound of {name!r}")
         boxes = [] if self.boxes is None else com_boxes(robot, self.boxes)
-        return Prior(likely_bodies(bodies), self.prior, self.strength, bounds, boxes)
+        odd = [quote(x) for x, b in zip(robot.links, bodies, strict=True) if not _spread(b)[2]]
+        note = (
+            f"the bodies of links {listing(odd)} are not physical: the nearest ones that are, or "
+            "balls where there is no mass, are taken as likely"
+        )
+        options = self.prior, self.strength, bounds, boxes
+        return Prior(likely_bodies(bodies), *options, (note,) if odd else ())
 
 
 class Box(NamedTuple):
@@ -155,13 +183,14 @@ class Prior(NamedTuple):
     strength: float = 1.0
     bounds: Mapping[str, float] = {}
     boxes: Sequence[Box] = ()
+    notes: tuple[str, ...] = ()
 
 
 def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
     """Return bodies as an array; raise unless each body is physical or zero."""
     phi = validation.array(bodies, "bodies", (robot.nb, 10))
     for joint, body in zip(robot.joints, phi, strict=True):
-        if body.any() and not is_consistent(body[None]):
+        if body.any() and not _spread(body)[2]:
             raise DataError(
                 f"the body of joint {quote(joint.name)} in bodies= is not physical: expected Jxx "
                 "Jxy Jxz Jyy Jyz Jzz about the origin of its frame, mass times centre of mass, and "
@@ -260,7 +289,8 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
             except cp.error.SolverError as error:
                 status = str(error)
         if status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):  # inaccurate: within ENOUGH
-            return np.asarray(standard.value)
+            least = [0.0 if NONNEGATIVE.fullmatch(name) else -np.inf for name in names]
+            return np.asarray(np.maximum(standard.value, least))
         ends.append(status)
     if any(cp.INFEASIBLE in end for end in ends):  # infeasible, or infeasible_inaccurate
         raise DataError("no physical bodies are within these bounds: expected wider ones")
@@ -280,7 +310,7 @@ def _matrix(cp: Any, entries: Any) -> Any:
 
 def _limits(s: Any, names: Sequence[str], prior: Prior) -> list[Any]:
     """Return constraints on standard parameters s: signs of drive parameters, bounds and boxes."""
-    limits = [s[k] >= 0 for k, name in enumerate(names) if name.rstrip("0123456789") in NONNEGATIVE]
+    limits = [s[k] >= 0 for k, name in enumerate(names) if NONNEGATIVE.fullmatch(name)]
     limits += [s[k] <= prior.bounds[x] for k, x in enumerate(names) if x in prior.bounds]
     for i, R_box, origin, lower, upper in prior.boxes:
         moment, mass = R_box.T @ s[10 * i + 6 : 10 * i + 9], s[10 * i + 9]

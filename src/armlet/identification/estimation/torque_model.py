@@ -18,6 +18,8 @@ from armlet.identification.estimation.estimators import Array, Factors, Rows
 from armlet.identification.logs.log import Load
 from armlet.identification.preprocessing import Samples
 from armlet.minimal import MinimalParameters, standard_names
+from armlet.robot.components import Drive
+from armlet.scalar import is_zero
 from armlet.simulation.forces import Friction, friction_direction, stribeck_share
 
 Column = Callable[[Array, Array, Array], ArrayLike]
@@ -123,6 +125,11 @@ class TorqueModel:
         shape = self.friction if isinstance(self.friction, Friction | Sigmoid) else None
         terms = self._friction_terms(robot)
         _check_names(minimal, terms, self.extra)
+        absent = [x for x in Drive._fields if x not in terms and f"{x}1" not in minimal.standard]
+        lost = [x for x in absent if not all(is_zero(getattr(d, x)) for d in robot.drives)]
+        if lost:
+            minimal = replace(minimal, model=robot.with_drives(**dict.fromkeys(lost, 0)))
+            notes += (f"the torque model has no {listing(lost)}: those of the drives become 0",)
         return TorqueRegressor(minimal, terms, shape, dict(self.extra), self.gains, notes)
 
     def _friction_terms(self, robot: Robot) -> tuple[str, ...]:

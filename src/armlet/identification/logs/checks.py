@@ -77,11 +77,16 @@ def unwrap(q: Array, rotary: Sequence[bool]) -> tuple[Array, list[Wrap]]:
 
 def log_warnings(t: Array, q: Array, qd: Array | None, tau: Array, robot: Robot) -> list[str]:
     """Return warnings about implausible data in a log of `robot`; each warning names a joint."""
-    spans = np.ptp(q, axis=0)
+    spans, changes = np.ptp(q, axis=0), np.ptp(tau, axis=0)
     at_rest = [
         f"joint {joint.name!r} never moves: its friction and most of its inertia cannot be found"
         for joint, span in zip(robot.coordinates, spans, strict=True)
         if span < AT_REST
+    ]
+    dead = [
+        f"the torque of joint {joint.name!r} never changes, though it moves"
+        for joint, span, change in zip(robot.coordinates, spans, changes, strict=True)
+        if change == 0 and span >= AT_REST and changes.any()
     ]
     beyond = []
     for i, joint in enumerate(robot.coordinates):
@@ -95,6 +100,7 @@ def log_warnings(t: Array, q: Array, qd: Array | None, tau: Array, robot: Robot)
             )
     return [
         *at_rest,
+        *dead,
         *beyond,
         *_speeds(t, q, qd, robot),
         *_saturated(t, q, tau, robot),

@@ -6,14 +6,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet._support import tables, validation
 from armlet.api.robot import Robot
-from armlet.errors import DataError, DataWarning, quote
+from armlet.errors import ArmletError, DataError, DataWarning, quote
 from armlet.identification.logs.checks import log_warnings, unwrap
 from armlet.identification.logs.columns import UNIT_WORDS, Quantities
 from armlet.identification.logs.readers import Columns, Source, label, read_quantities
@@ -28,6 +28,7 @@ from armlet.identification.logs.units import (
 )
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 MEASURED = ("q", "tau", "qd", "qdd")
 Reader = Callable[[], "Log"]
 """A function that reads and returns a log on demand, such as partial(Log.read, path, robot)."""
@@ -299,12 +300,19 @@ def each_log(logs: Any) -> Iterator[Log | Reader]:
         yield log
 
 
-def open_log(log: Log | Reader) -> Log:
-    """Return `log` itself, or the log that the function `log` reads."""
-    read = log if isinstance(log, Log) else log()
-    if not isinstance(read, Log):
-        raise DataError(f"{quote(log)} returned {quote(read)}: expected a Log")
-    return read
+def use_log(work: Callable[[Log], T], k: int, log: Log | Reader) -> T | str:
+    """Return work(log), or the error message if log number k is a function and fails."""
+    try:
+        read = log if isinstance(log, Log) else log()
+        if not isinstance(read, Log):
+            raise DataError(f"{quote(log)} returned {quote(read)}: expected a Log")
+        return work(read)
+    except Exception as error:  # a user's function may raise anything
+        if isinstance(log, Log) or isinstance(error, MemoryError):
+            raise
+        if isinstance(error, ArmletError):
+            return str(error)
+        return f"number {k + 1} raised {type(error).__name__}: {error}"
 
 
 def _time(
