@@ -19,6 +19,7 @@ def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str
     columns: list[str] = []
     for start in range(0, size, lanes):
         width = min(lanes, size - start)
+        mask = ", ".join(f"i1 {'true' if k < width else 'false'}" for k in range(lanes))
         rows = []
         pointers = _row_pointers(f"{name}.c{start}.r", name, size, start, element, lanes, lines)
         for r, pointer in enumerate(pointers):
@@ -29,7 +30,7 @@ def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str
             else:
                 lines.append(
                     f"{out} = call {V} @llvm.masked.load.{type_suffix(element, lanes)}.p0("
-                    f"ptr {pointer}, i32 {BYTES[element]}, {_mask(width, lanes)}, "
+                    f"ptr {pointer}, i32 {BYTES[element]}, <{lanes} x i1> <{mask}>, "
                     f"{V} zeroinitializer)"
                 )
         columns += _transpose(rows, f"{name}.c{start}", V, lanes, lines)[:width]
@@ -78,11 +79,6 @@ def _gather(sources: list[tuple[str, int]], name: str, V: str, lanes: int, lines
         )
         whole = f"%{name}.{step}"
     return whole
-
-
-def _mask(width: int, lanes: int) -> str:
-    entries = ", ".join(f"i1 {'true' if k < width else 'false'}" for k in range(lanes))
-    return f"<{lanes} x i1> <{entries}>"
 
 
 def _row_pointers(
