@@ -47,27 +47,19 @@ class Lowered:
     Sines of sums of angles are expanded into products, and products are fused with sums. Sines and
     cosines that can be computed at the same time are adjacent, grouped by angle. C, CUDA and LLVM
     code has the same operations in the same order, so that all targets round alike.
-
-    Attributes
-    ----------
-    inputs : mapping of str to Input
-        The arguments in order, with the rate "once" or "state".
-    outputs : tuple of Output
-    single : bool
-        Whether the only output is returned as an array, not in a tuple.
-    operations : tuple of Operation
-        Each operation comes after its operands, which are indices of operations, or constants.
-    start : int
-        The index of the first operation that depends on the state. Earlier operations depend on
-        inputs of rate "once" alone, and run once, before a loop over states.
     """
 
     name: str
     inputs: Mapping[str, Input]
+    """The arguments in order, with the rate "once" or "state"."""
     outputs: tuple[Output, ...]
     single: bool
+    """Whether the only output is returned as an array, not in a tuple."""
     operations: tuple[Operation, ...]
+    """Each operation comes after its operands, which are indices of operations, or constants."""
     start: int
+    """The index of the first operation that depends on the state. Earlier operations depend on
+    inputs of rate "once" alone, and run once, before a loop over states."""
     names: Names | None = None
 
     def count(self) -> Count:
