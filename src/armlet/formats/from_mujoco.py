@@ -398,12 +398,8 @@ class _Reader:
     def _exempt_rows(self, array: str) -> Container[int]:
         """Return the rows of `array` to skip: modelled forces, and forces on left-out bodies."""
         if array.startswith("actuator"):
-            return [
-                k
-                for k, joint in enumerate(self.model.actuator_trnid[:, 0])
-                if self.targets[k] == "joint"
-                and (array == "actuator_damping" or self.model.jnt_bodyid[joint] in self.left_out)
-            ]
+            rows = (k for k, target in enumerate(self.targets) if target == "joint")
+            return [k for k in rows if array == "actuator_damping" or k not in self.on_joints]
         bodies = {"jnt": self.model.jnt_bodyid, "dof": self.model.dof_bodyid}.get(array[:3], [])
         return np.flatnonzero(np.isin(bodies, [*self.left_out])).tolist()
 
