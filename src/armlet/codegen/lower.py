@@ -49,7 +49,6 @@ class Lowered:
     code has the same operations in the same order, so that all targets round alike.
     """
 
-    name: str
     inputs: Mapping[str, Input]
     """The arguments in order, with the rate "once" or "state"."""
     outputs: tuple[Output, ...]
@@ -118,7 +117,6 @@ def lower(program: Program, once: Collection[str] = ()) -> Lowered:
         for name, x in program.inputs.items()
     }
     return Lowered(
-        program.name,
         inputs,
         tuple(outputs),
         program.single,
@@ -130,10 +128,8 @@ def lower(program: Program, once: Collection[str] = ()) -> Lowered:
 
 def nearest(x: float, dtype: str) -> np.floating[Any]:
     """Round a constant to the nearest number of a dtype; raise if the constant is out of range."""
-    value: np.floating[Any] = np.float64(x)
-    if dtype != "float64":
-        with np.errstate(over="ignore"):
-            value = np.dtype(dtype).type(x)
+    with np.errstate(over="ignore"):
+        value: np.floating[Any] = np.dtype(dtype).type(x)
     if not isfinite(value):
         raise CompileError(f"a constant is {x}: expected a finite {dtype}")
     return value

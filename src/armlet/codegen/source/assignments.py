@@ -224,7 +224,11 @@ class _Names:
         for i, op, args in program.nodes:
             if op == "input":
                 argument, k = args
-                self.of[i] = self._entry(argument, k, program.inputs[argument].shape)
+                self.of[i] = self.arguments[argument]
+                if shape := program.inputs[argument].shape:  # else its only entry is the argument
+                    self.of[i] = self.free(_entry_name(argument, _place(k, shape), shape))
+                    if argument == "q":
+                        self.joints[self.of[i]] = (k + 1,)
         self.results = [
             self._result(name, y.shape)
             for name, y in zip(_letters(program), program.outputs, strict=True)
@@ -243,15 +247,6 @@ class _Names:
             word += "_"
         self.taken.add(word)
         return word
-
-    def _entry(self, argument: str, k: int, shape: Shape) -> str:
-        """Return the name of an argument entry; a scalar argument is its only entry."""
-        if not shape:
-            return self.arguments[argument]
-        name = self.free(_entry_name(argument, _place(k, shape), shape))
-        if argument == "q":
-            self.joints[name] = (k + 1,)
-        return name
 
     def _result(self, name: str, shape: Shape) -> tuple[str, list[str]]:
         """Return the names of an output and of its entries; a scalar output is its only entry."""
