@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from armlet.description import Connection, Description, Link, PassiveForce, Tie
+from armlet.description import Connection, Description, Link, Tie
 from armlet.description.assembly import fix_joint
-from armlet.description.description import Mesh, Solid, fixed
+from armlet.description.description import Mesh, PassiveForce, Solid, fixed
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, listing, quote
 from armlet.robot import IDENTITY_POSE, Compensation, Drive, Limits, Pose, Spring
