@@ -32,7 +32,7 @@ def test_pinocchio_computes_the_same():
     assert left_out == []
     for quantity in timing.FUNCTIONS.keys() - {"regressor"}:  # ours has minimal parameters
         state = tuple(x[0] for x in timing.random_states(robot, quantity, 1))
-        function, *arguments = peer.call(quantity, state)
+        function, *arguments = timing.pinocchio_call(peer, quantity, state)
         theirs, ours = function(*arguments), getattr(robot, quantity)(*state)
         if quantity == "linearization":
             theirs = theirs[::-1]  # its derivatives are by q, qd and qdd

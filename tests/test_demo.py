@@ -81,10 +81,10 @@ def test_the_arm_follows_its_plan():
 
 
 def test_what_cannot_be_shown_is_named(monkeypatch):
-    def missing(robot):
-        raise ImportError("No module named 'pinocchio'")
+    def missing(name):
+        raise ImportError(f"No module named {name!r}")
 
-    monkeypatch.setattr(timing, "Pinocchio", missing)
+    monkeypatch.setattr(timing, "import_module", missing)
     monkeypatch.setattr(command, "MOST_JOINTS", 1)
     found = collect(armlet.load("planar2r"))
     assert found.identified is None

@@ -58,10 +58,10 @@ class Terminal(Console):
                 self.print()
                 self.print(block)
 
-    def notes(self, lines: Iterable[str], style: str = "dim") -> None:
-        """Print secondary lines, dimmed by default."""
+    def notes(self, lines: Iterable[str]) -> None:
+        """Print secondary lines, dimmed."""
         for line in lines:
-            self.print(line, style=style)
+            self.print(line, style="dim")
 
     def files(self, *paths: str | Path | None) -> None:
         """Print the names of written files; skip None."""

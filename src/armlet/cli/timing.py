@@ -45,52 +45,46 @@ class Times(NamedTuple):
     batch: dict[str, float]
 
 
-class Pinocchio:
-    """Pinocchio's model of a robot; the constructor raises an error if it cannot be built."""
-
-    def __init__(self, robot: RobotModel) -> None:
-        self.library: Any = import_module("pinocchio")
-        self.model = self.library.buildModelFromXML(urdf_text(robot))
-        self.model.gravity.linear = np.asarray(robot.gravity, float)
-        if self.model.nq != self.model.nv or [*self.model.names[1:]] != [*robot.joint_names]:
-            raise ValueError("its coordinates are not those of the robot")
-
-    def call(self, quantity: str, state: tuple[Any, ...]) -> Call:
-        """Return Pinocchio's function, and its arguments for one state."""
-        function = getattr(self.library, FUNCTIONS[quantity])
-        return function, self.model, self.model.createData(), *state
-
-    def batch(self, quantity: str, rows: tuple[Any, ...]) -> Call:
-        """Return Pinocchio's batch function for a quantity in `PARALLEL`, and its arguments."""
-        function = getattr(self.library, PARALLEL[quantity])
-        pool = self.library.ModelPool(self.model, 1)
-        return function, 1, pool, *(x.T for x in (*rows, np.empty_like(rows[0])))
-
-
-def pinocchio(robot: RobotModel) -> tuple[Pinocchio | None, list[str]]:
+def pinocchio(robot: RobotModel) -> tuple[Any, list[str]]:
     """Return (model, []), or (None, [reason]) if Pinocchio is missing or cannot model the robot."""
     try:
-        return Pinocchio(robot), []
+        model: Any = import_module("pinocchio").buildModelFromXML(urdf_text(robot))
+        model.gravity.linear = np.asarray(robot.gravity, float)
+        if model.nq != model.nv or [*model.names[1:]] != [*robot.joint_names]:
+            raise ValueError("its coordinates are not those of the robot")
     except (ArmletError, ImportError, RuntimeError, ValueError) as error:
         return None, [f"Pinocchio: {str(error).splitlines()[0]}"]
+    return model, []
+
+
+def pinocchio_call(model: Any, quantity: str, state: tuple[Any, ...]) -> Call:
+    """Return Pinocchio's function for a quantity, and its arguments for one state."""
+    function = getattr(import_module("pinocchio"), FUNCTIONS[quantity])
+    return function, model, model.createData(), *state
 
 
 def measure(
     robot: RobotModel,
     quantity: str,
     rounds: int,
-    peer: Pinocchio | None = None,
+    peer: Any = None,
     numpy: bool = False,
 ) -> Times:
-    """Count a kernel's operations, and measure the median times of one call and of a batch."""
+    """Count a kernel's operations, and measure the median times of one call and of a batch.
+
+    `peer` is Pinocchio's model of the robot, whose functions are timed too.
+    """
     kernel, rows = compile(robot, quantity), tuple(random_states(robot, quantity, ROWS))
     one = tuple(np.ascontiguousarray(x[0]) for x in rows)
     calls: dict[str, Call] = {ARMLET: (kernel, *one)}
     batches: dict[str, Call] = {ARMLET: (kernel, *rows)}
     if peer is not None:
-        calls[PINOCCHIO] = peer.call(quantity, one)
+        calls[PINOCCHIO] = pinocchio_call(peer, quantity, one)
         if quantity in PARALLEL:
-            batches[PINOCCHIO] = peer.batch(quantity, rows)
+            library = import_module("pinocchio")
+            function, pool = getattr(library, PARALLEL[quantity]), library.ModelPool(peer, 1)
+            columns = (x.T for x in (*rows, np.empty_like(rows[0])))
+            batches[PINOCCHIO] = function, 1, pool, *columns
     if numpy:
         calls[NUMPY] = numpy_function(kernel.program, np.array), *one
         columns = (np.ascontiguousarray(x.T) for x in rows)

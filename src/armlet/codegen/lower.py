@@ -47,27 +47,18 @@ class Lowered:
     Sines of sums of angles are expanded into products, and products are fused with sums. Sines and
     cosines that can be computed at the same time are adjacent, grouped by angle. C, CUDA and LLVM
     code has the same operations in the same order, so that all targets round alike.
-
-    Attributes
-    ----------
-    inputs : mapping of str to Input
-        The arguments in order, with the rate "once" or "state".
-    outputs : tuple of Output
-    single : bool
-        Whether the only output is returned as an array, not in a tuple.
-    operations : tuple of Operation
-        Each operation comes after its operands, which are indices of operations, or constants.
-    start : int
-        The index of the first operation that depends on the state. Earlier operations depend on
-        inputs of rate "once" alone, and run once, before a loop over states.
     """
 
-    name: str
     inputs: Mapping[str, Input]
+    """The arguments in order, with the rate "once" or "state"."""
     outputs: tuple[Output, ...]
     single: bool
+    """Whether the only output is returned as an array, not in a tuple."""
     operations: tuple[Operation, ...]
+    """Each operation comes after its operands, which are indices of operations, or constants."""
     start: int
+    """The index of the first operation that depends on the state. Earlier operations depend on
+    inputs of rate "once" alone, and run once, before a loop over states."""
     names: Names | None = None
 
     def count(self) -> Count:
@@ -126,7 +117,6 @@ def lower(program: Program, once: Collection[str] = ()) -> Lowered:
         for name, x in program.inputs.items()
     }
     return Lowered(
-        program.name,
         inputs,
         tuple(outputs),
         program.single,
@@ -138,10 +128,8 @@ def lower(program: Program, once: Collection[str] = ()) -> Lowered:
 
 def nearest(x: float, dtype: str) -> np.floating[Any]:
     """Round a constant to the nearest number of a dtype; raise if the constant is out of range."""
-    value: np.floating[Any] = np.float64(x)
-    if dtype != "float64":
-        with np.errstate(over="ignore"):
-            value = np.dtype(dtype).type(x)
+    with np.errstate(over="ignore"):
+        value: np.floating[Any] = np.dtype(dtype).type(x)
     if not isfinite(value):
         raise CompileError(f"a constant is {x}: expected a finite {dtype}")
     return value

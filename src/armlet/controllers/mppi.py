@@ -77,9 +77,6 @@ class Sampler:
     True
     """
 
-    plan: Array
-    costs: Array
-
     def __init__(
         self,
         robot: Robot | Plant,
@@ -119,7 +116,8 @@ class Sampler:
         self.temperature, self.correlation = temperature, correlation
         self.method, self.threads = method, threads
         self.random = np.random.default_rng(seed)
-        self.plan, self.costs = np.zeros((steps, size)), np.zeros(samples)
+        self.plan: Array = np.zeros((steps, size))
+        self.costs: Array = np.zeros(samples)
 
     def __call__(self, q: ArrayLike, qd: ArrayLike, **arguments: ArrayLike) -> Array:
         """Return torques (n,) for a state; `arguments` go to the cost and the torque function."""

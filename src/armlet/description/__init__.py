@@ -6,7 +6,6 @@ from armlet.description.description import (
     Description,
     Link,
     Mesh,
-    PassiveForce,
     Solid,
     Tie,
 )
@@ -16,7 +15,6 @@ __all__ = [
     "Description",
     "Link",
     "Mesh",
-    "PassiveForce",
     "Solid",
     "Tie",
     "assemble",

@@ -189,10 +189,9 @@ def _start(field: str, x: Variable) -> str:
 
 def this_platform() -> str:
     """Return the FMI 3 name of this machine's platform, such as "x86_64-linux"."""
-    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(
-        platform.machine().lower(), platform.machine().lower()
-    )
-    return f"{machine}-{platform.system().lower()}"
+    machine = platform.machine().lower()
+    name = {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
+    return f"{name}-{platform.system().lower()}"
 
 
 def compiler() -> list[str]:

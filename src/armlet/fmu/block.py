@@ -68,7 +68,6 @@ ALIKE = {
 }
 """Vector of joint values -> vector in `OF_JOINTS` with the same description, units and limits."""
 OTHERS = {
-    TIME: ("s",),
     "step": ("s",),
     "wrench": ("N.m",) * 3 + ("N",) * 3,
     "frame_velocity": ("rad/s",) * 3 + ("m/s",) * 3,
@@ -116,6 +115,9 @@ class Variable:
         return prod(self.shape)
 
 
+CLOCK = Variable(TIME, "independent", (), "The time of the simulation.", ("s",))
+
+
 def variable(
     robot: RobotModel,
     name: str,
@@ -138,7 +140,7 @@ def variable(
         labels = tuple(one_line(joint.name) for joint in robot.coordinates)
         limits = _limits(robot, label) if kind != "output" else ()
     size = prod(shape)
-    if kind not in ("output", "independent") and not start:
+    if kind != "output" and not start:
         start = [min(max(0.0, low), high) for low, high in limits] or [0.0] * size
     own_units = units if len(units) == size else ()
     at_start = depends if depends_at_start is None else depends_at_start
@@ -241,7 +243,7 @@ def function_block(robot: RobotModel, functions: Sequence[Function]) -> Block:
             f"{both[0]!r} is the name of a result and of an argument, or of the time: expected "
             "results with other names"
         )
-    variables = (_time(robot), *inputs.values(), *outputs.values())
+    variables = (CLOCK, *inputs.values(), *outputs.values())
     word = functions[0].program.name if len(functions) == 1 else "dynamics"
     about = functions[0].about if len(functions) == 1 else f"Functions: {listing([*outputs])}."
     return Block(robot, _name(robot, word), about, variables, tuple(calls))
@@ -280,7 +282,7 @@ def _labels(program: Program) -> tuple[str, ...]:
 def _input(robot: RobotModel, x: Input) -> Variable:
     """Return the variable of an argument: the time, a parameter (if rate is "once") or an input."""
     if x.name == "t" and x.shape == ():
-        return _time(robot)
+        return CLOCK
     if x.name == TIME:
         raise CompileError(
             f"an argument is called {TIME!r}, as FMI's own variable is: call it t if it is the "
@@ -335,7 +337,7 @@ def plant_block(
     rates = rates_at(arm, np.array(q or [0.0] * n), np.zeros(n), {})
     warn_if_unstable(rates, integrator, step, stacklevel=3)
     variables = [
-        _time(robot),
+        CLOCK,
         variable(robot, "tau", "input", (n,)),
         variable(robot, "q0", "fixed", (n,), "Joint positions at the start.", q),
         variable(robot, "qd0", "fixed", (n,), "Joint velocities at the start.", qd),
@@ -392,10 +394,6 @@ def _state(
     at_start = tuple(frozenset(read(k)) for k in range(size))
     nothing = (frozenset[Entry](),) * size
     return variable(robot, name, "output", shape, about, depends=nothing, depends_at_start=at_start)
-
-
-def _time(robot: RobotModel) -> Variable:
-    return variable(robot, TIME, "independent", (), "The time of the simulation.")
 
 
 def _name(robot: RobotModel, word: str) -> str:

@@ -10,11 +10,11 @@ from armlet.fmu.block import UNITS, Block, Entry, Variable
 from armlet.version import __version__
 
 CAUSALITY = {
-    "independent": ("independent", "continuous"),
-    "input": ("input", "continuous"),
-    "fixed": ("parameter", "fixed"),
-    "tunable": ("parameter", "tunable"),
-    "output": ("output", "continuous"),
+    "independent": {"causality": "independent", "variability": "continuous"},
+    "input": {"causality": "input", "variability": "continuous"},
+    "fixed": {"causality": "parameter", "variability": "fixed"},
+    "tunable": {"causality": "parameter", "variability": "tunable"},
+    "output": {"causality": "output", "variability": "continuous"},
 }
 """Kind of variable -> causality and variability in FMI."""
 
@@ -81,12 +81,10 @@ def _fmi3(block: Block, variables: ET.Element, structure: ET.Element) -> None:
     """
     number = {x.name: k for k, x in enumerate(block.variables)}
     for x in block.variables:
-        causality, variability = CAUSALITY[x.kind]
         attributes = {
             "name": x.name,
             "valueReference": str(number[x.name]),
-            "causality": causality,
-            "variability": variability,
+            **CAUSALITY[x.kind],
             "description": _with_entries(x),
         }
         if len(set(x.units)) == 1:
@@ -119,15 +117,13 @@ def _fmi2(block: Block, variables: ET.Element, structure: ET.Element) -> None:
     """Add one XML element per entry; value references count the entries from 0, indices from 1."""
     index: dict[Entry, int] = {}
     for x in block.variables:
-        causality, variability = CAUSALITY[x.kind]
         for k, suffix in enumerate(_suffixes(x)):
             label = f" {x.labels[k]}." if x.labels else ""
             index[x.name, k] = len(index) + 1
             attributes = {
                 "name": x.name + suffix,
                 "valueReference": str(index[x.name, k] - 1),
-                "causality": causality,
-                "variability": variability,
+                **CAUSALITY[x.kind],
                 "description": one_line(x.about + label),
             }
             real = {"unit": x.units[k]} if x.units else {}

@@ -69,12 +69,9 @@ def from_dh(
     links, connections = [Link("base")], []
     for i, (row, letter, body) in enumerate(zip(rows, letters, bodies, strict=True), start=1):
         subject = f"row {i} of the DH table"
-        kind = JOINT_LETTERS[letter]
-        connections.append(
-            dh_connection(
-                dh_row(row, subject), convention, kind, f"joint{i}", links[-1].name, f"link{i}"
-            )
-        )
+        numbers, kind = dh_row(row, subject), JOINT_LETTERS[letter]
+        names = f"joint{i}", links[-1].name, f"link{i}"
+        connections.append(dh_connection(numbers, convention, kind, *names))
         links.append(_link(f"link{i}", body, f"the inertia of {subject}"))
     description = Description(
         name, tuple(links), tuple(connections), gravity_vector(gravity), where=clip(name)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from armlet._support.files import MAX_PATH, expand_user, shown_path
@@ -60,7 +60,9 @@ class Folders:
             raise ModelError(f"folders is {quote(named)}: expected a list of paths")
         self.own = _real(own)
         self.roots = [self.own, *(_existing_folder(folder) for folder in named)]
-        self.allowed = [*self.roots, *_package_around(self.own)]
+        around, marks = (self.own, *self.own.parents), MARKS.values()
+        packages = (x for x in around if any(os.path.isfile(x / mark) for mark in marks))
+        self.allowed = [*self.roots, *islice(packages, 1)]
         self.packages: dict[tuple[str, str], Path | None] = {}
         self.left = {"text": MAX_BYTES, "mesh": MAX_ALL_MESHES}
         """Kind of file -> number of bytes that may still be read."""
@@ -179,14 +181,6 @@ def _existing_folder(folder: str | Path) -> Path:
     if not os.path.isdir(path := expand_user(folder)):
         raise ModelError(f"folders has {shown_path(path)}: no such folder")
     return _real(path)
-
-
-def _package_around(folder: Path) -> list[Path]:
-    """Return a list with the innermost ROS package or Gazebo model around `folder`, or []."""
-    for around in (folder, *folder.parents):
-        if any(os.path.isfile(around / mark) for mark in MARKS.values()):
-            return [around]
-    return []
 
 
 def _package_name(folder: Path, mark: str) -> str | None:

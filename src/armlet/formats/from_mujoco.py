@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from armlet.description import Connection, Description, Link, PassiveForce, Tie
+from armlet.description import Connection, Description, Link, Tie
 from armlet.description.assembly import fix_joint
-from armlet.description.description import Mesh, Solid, fixed
+from armlet.description.description import Mesh, PassiveForce, Solid, fixed
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, listing, quote
 from armlet.robot import IDENTITY_POSE, Compensation, Drive, Limits, Pose, Spring
@@ -398,12 +398,8 @@ class _Reader:
     def _exempt_rows(self, array: str) -> Container[int]:
         """Return the rows of `array` to skip: modelled forces, and forces on left-out bodies."""
         if array.startswith("actuator"):
-            return [
-                k
-                for k, joint in enumerate(self.model.actuator_trnid[:, 0])
-                if self.targets[k] == "joint"
-                and (array == "actuator_damping" or self.model.jnt_bodyid[joint] in self.left_out)
-            ]
+            rows = (k for k, target in enumerate(self.targets) if target == "joint")
+            return [k for k in rows if array == "actuator_damping" or k not in self.on_joints]
         bodies = {"jnt": self.model.jnt_bodyid, "dof": self.model.dof_bodyid}.get(array[:3], [])
         return np.flatnonzero(np.isin(bodies, [*self.left_out])).tolist()
 

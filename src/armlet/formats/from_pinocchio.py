@@ -27,7 +27,10 @@ def read_pinocchio(model: Any, problems: Problems) -> Description:
     if not all(hasattr(model, name) for name in ("jointPlacements", "inertias", "parents")):
         raise ModelError(f"from_pinocchio was given {quote(model)}: expected a pinocchio.Model")
     frames = [frame for frame in model.frames if str(frame.type) in FRAME_TYPES]
-    links = _link_names(model, frames)
+    links = ["universe", *(f"{name}_link" for name in [*model.names][1:])]
+    for frame in reversed(frames):  # a BODY frame equal to the joint's frame names the link
+        if str(frame.type) == "BODY" and np.array_equal(frame.placement.homogeneous, np.eye(4)):
+            links[frame.parentJoint] = frame.name
     joints = [_pinocchio_joint(model, i, links) for i in range(1, model.njoints)]
     bodies = [Link(links[0])]
     for name, inertia in zip(links[1:], [*model.inertias][1:], strict=True):
@@ -47,15 +50,6 @@ def read_pinocchio(model: Any, problems: Problems) -> Description:
         gravity=np.array(model.gravity.linear, float),
         where=problems.where,
     )
-
-
-def _link_names(model: Any, frames: list[Any]) -> list[str]:
-    """Return a link name per joint: the BODY frame equal to the joint's frame, or JOINT_link."""
-    links = ["universe", *(f"{name}_link" for name in [*model.names][1:])]
-    for frame in reversed(frames):
-        if str(frame.type) == "BODY" and np.array_equal(frame.placement.homogeneous, np.eye(4)):
-            links[frame.parentJoint] = frame.name
-    return links
 
 
 def _pinocchio_joint(model: Any, i: int, links: list[str]) -> Connection:

@@ -69,9 +69,8 @@ class Total:
 
     def verdict(self, n: int) -> str:
         """Return "below", "equal" or "above": armlet's total vs. min(printed, corrected total)."""
-        difference = self.count(n).total - min(
-            self.printed_count(n).total, self.corrected_count(n).total
-        )
+        published = min(self.printed_count(n).total, self.corrected_count(n).total)
+        difference = self.count(n).total - published
         return "below" if difference < 0 else "above" if difference > 0 else "equal"
 
 

@@ -56,11 +56,9 @@ def viser_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
     return server
 
 
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
+def quiet() -> contextlib.AbstractContextManager[object]:
     """Return a context manager that suppresses what viser prints when it starts and stops."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        yield
+    return contextlib.redirect_stdout(io.StringIO())
 
 
 def listening_socket(host: str, port: int) -> socket.socket:

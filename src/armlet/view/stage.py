@@ -157,8 +157,12 @@ class Stage:
         for handle in self.robot.layers["shapes"]:
             handle.opacity = FADED if any(layers.values()) else None
         if self.ghost is not None:
-            looks_different = not same_shape(self.robot.robot, self.ghost.robot)
-            for layer, visible in {**layers, "shapes": looks_different}.items():
+            q = np.zeros(self.robot.robot.nq)
+            poses = (body_poses(x.robot, q) for x in (self.robot, self.ghost))
+            pairs = zip(*poses, strict=True)
+            is_same = all(np.allclose(a.R, b.R) and np.allclose(a.r, b.r) for a, b in pairs)
+            # a ghost with the poses of the robot would only flicker
+            for layer, visible in {**layers, "shapes": not is_same}.items():
                 self.ghost.show(layer, visible and with_ghost)
 
     def numbers(self, *state: Array) -> tuple[list[Bar], str]:
@@ -166,13 +170,6 @@ class Stage:
         numbers = self.robot.dynamics(*state)
         other = None if self.ghost is None else self.ghost.dynamics(*state).tau
         return bars(self.robot.robot, numbers.tau, self.scale, other), energies(numbers)
-
-
-def same_shape(robot: Robot, other: Robot) -> bool:
-    """Whether two robots have equal body poses at q = 0; a drawn ghost would then only flicker."""
-    q = np.zeros(robot.nq)
-    pairs = zip(body_poses(robot, q), body_poses(other, q), strict=True)
-    return all(np.allclose(a.R, b.R) and np.allclose(a.r, b.r) for a, b in pairs)
 
 
 # ---------------------------------------------------------------------------------- a page

@@ -171,11 +171,11 @@ class Viewer:
     def _build_payload(self) -> None:
         gui, reach = self.server.gui, self.stage.robot.scene.reach
         heaviest = float(np.ceil(max(1.0, 0.5 * float(self.robot.mass))))
-        controls = [gui.add_slider("Mass (kg)", 0.0, heaviest, 0.01, 0.0)]
+        self.payload = [gui.add_slider("Mass (kg)", 0.0, heaviest, 0.01, 0.0)]
         limit = round(0.3 * reach, 3)
-        controls += [gui.add_slider(f"{axis} (m)", -limit, limit, 1e-3, 0.0) for axis in "xyz"]
-        self.payload = controls
-        for slider in controls:
+        for axis in "xyz":
+            self.payload.append(gui.add_slider(f"{axis} (m)", -limit, limit, 1e-3, 0.0))
+        for slider in self.payload:
             slider.on_update(self._by_user(self._on_payload))
 
     def _by_user(self, action: Callable[[], None]) -> Callable[[Any], None]:

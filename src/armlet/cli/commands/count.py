@@ -135,11 +135,10 @@ def _table(title: str, counts: Counts, best: dict[str, SearchResult]) -> Table:
 def _chart(title: str, counts: Counts, best: dict[str, SearchResult]) -> Figure:
     groups = {}
     for name, result in best.items():
-        groups[name] = [
-            charts.Bar("cheapest", result.program.count(), about="the cheapest program")
-        ]
+        bars = [charts.Bar("cheapest", result.program.count(), about="the cheapest program")]
         for entry, (_, fewest) in counts[name].items():
-            groups[name].append(charts.Bar(entry, fewest, about=FORMULATIONS[name][entry].source))
+            bars.append(charts.Bar(entry, fewest, about=FORMULATIONS[name][entry].source))
+        groups[name] = bars
     return charts.operations(f"Operations on {title}, minimal parameters", groups)
 
 

@@ -261,7 +261,11 @@ def _print(demo: Demo, where: str) -> None:
         f"armlet takes fewer operations than {demo.below} of the {len(demo.published)} counts "
         f"that are published for arms with {PUBLISHED_JOINTS} joints."
     )
-    console.show(_operations(demo), _speed(demo), published)
+    caption = f"compiled code at {STATES} random states, compared with the definition"
+    operations = Table(["quantity"], COUNTS, title="operations", caption=caption)
+    for row in _count_rows(demo):
+        operations.add_row(*row)
+    console.show(operations, _speed(demo), published)
     console.print()
     run, identified = demo.run, demo.identified
     console.print(
@@ -276,14 +280,6 @@ def _print(demo: Demo, where: str) -> None:
         )
     console.notes(f"left out: {line}" for line in demo.left_out)
     console.show(f"page: {where}")
-
-
-def _operations(demo: Demo) -> Table:
-    caption = f"compiled code at {STATES} random states, compared with the definition"
-    table = Table(["quantity"], COUNTS, title="operations", caption=caption)
-    for row in _count_rows(demo):
-        table.add_row(*row)
-    return table
 
 
 def _count_rows(demo: Demo) -> list[list[str]]:
@@ -418,11 +414,10 @@ def published_figure(rows: Sequence[Published]) -> Figure:
     sizes = [*counted, *(row.printed.total for row in rows)]
     ends = [min(sizes) / MARGIN, max(sizes) * MARGIN]
     line = {"color": FAINT, "width": 1.2}
-    figure.add_trace(
-        graphs.Scatter(
-            x=ends, y=ends, mode="lines", line=line, name="as many as printed", hoverinfo="skip"
-        )
+    as_many = graphs.Scatter(
+        x=ends, y=ends, mode="lines", line=line, name="as many as printed", hoverinfo="skip"
     )
+    figure.add_trace(as_many)
     for k, quantity in enumerate(dict.fromkeys(row.total.quantity for row in rows)):
         own = [row for row in rows if row.total.quantity == quantity]
         marks = graphs.Scatter(

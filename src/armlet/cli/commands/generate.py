@@ -109,7 +109,14 @@ def generate(
     options = {"fmi": fmi, "step": step, "friction": friction}
     used = [name for name, value in options.items() if value is not None]
     if target == UNIT:
-        _check_unit(used, function, dtype, minimal, fmi)
+        if function and {*used} - {"fmi"}:
+            raise ArmletError(f"--{used[-1]} is for the arm itself: leave it out, or -f")
+        if not function and not minimal:
+            raise ArmletError("--full is for functions, of which none is named: leave it out")
+        if dtype != "float64":
+            raise ArmletError(f"--dtype {dtype}: a functional mock-up unit has float64 alone")
+        if fmi not in (None, 2, 3):
+            raise ArmletError(f"--fmi {fmi}: expected 2 or 3")
     elif used:
         raise ArmletError(f"--{used[0]} is for --target {UNIT}: leave it out")
     elif not function:
@@ -155,23 +162,6 @@ def generate(
         console.print(f"wrote {shown_path(path)}", soft_wrap=True)
     if further.get("platform") == "":
         console.print("no C compiler is here: the file has sources, and no library", soft_wrap=True)
-
-
-def _check_unit(
-    used: Sequence[str],
-    functions: Sequence[str] | None,
-    dtype: str,
-    minimal: bool,
-    fmi: int | None,
-) -> None:
-    if functions and {*used} - {"fmi"}:
-        raise ArmletError(f"--{used[-1]} is for the arm itself: leave it out, or -f")
-    if not functions and not minimal:
-        raise ArmletError("--full is for functions, of which none is named: leave it out")
-    if dtype != "float64":
-        raise ArmletError(f"--dtype {dtype}: a functional mock-up unit has float64 alone")
-    if fmi not in (None, 2, 3):
-        raise ArmletError(f"--fmi {fmi}: expected 2 or 3")
 
 
 @dataclass(frozen=True)

@@ -169,9 +169,8 @@ def _client(scheduler: str | None, workers: int) -> AbstractContextManager[Any]:
     client: Any = require("distributed").Client
     new_processes = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
     options = new_processes if scheduler is None else {"address": scheduler, "timeout": 10}
-    result: AbstractContextManager[Any]
     try:
-        result = client(**options)
+        result: AbstractContextManager[Any] = client(**options)
     except (OSError, ValueError) as error:
         if scheduler is None:
             raise

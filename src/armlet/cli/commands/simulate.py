@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from armlet import simulation
 from armlet._support.validation import one_of
 from armlet.api import Robot, function
-from armlet.api.functions import Function
 from armlet.cli.options import Json, Out, Plot, name_option, numbers, write
 from armlet.cli.output import Table, Terminal, print_json, styled_text
 from armlet.cli.robot_options import Choice, takes_robot
@@ -88,7 +87,15 @@ def _torque(arm: Robot, text: str) -> Any:
     if text == "zero":
         return None
     if text == "hold":
-        return holding_torque(arm)
+        smooth = arm._without_friction()
+
+        @function(arm)
+        def hold(q: Array, qd: Array) -> Array:
+            # balances gravity and springs, and stops a moving arm
+            tau: Array = arm.gravity_torque(q) + smooth.passive_torque(q, qd)
+            return tau - 5 * arm.inertia_matrix(q) @ qd
+
+        return hold
     path = Path(text)
     if path.suffix not in (".csv", ".npy") or not path.exists():
         raise DataError(f"--torque is {quote(text)}: expected zero, hold, or a .csv or .npy file")
@@ -96,18 +103,6 @@ def _torque(arm: Robot, text: str) -> Any:
         return np.load(path) if path.suffix == ".npy" else np.loadtxt(path, delimiter=",", ndmin=2)
     except ValueError as error:
         raise DataError(f"{path.name} has no rows of torques: {error}") from None
-
-
-def holding_torque(arm: Robot) -> Function:
-    """Return a torque function that balances gravity and springs, and stops a moving arm."""
-    smooth = arm._without_friction()
-
-    @function(arm)
-    def hold(q: Array, qd: Array) -> Array:
-        tau: Array = arm.gravity_torque(q) + smooth.passive_torque(q, qd)
-        return tau - 5 * arm.inertia_matrix(q) @ qd
-
-    return hold
 
 
 def _print(arm: Robot, run: Trajectory, written: list[str]) -> None:

@@ -23,22 +23,15 @@ def xla_entry(code: Lowered, target: Target, at_once: bool) -> tuple[str, Texts]
     places = [("arguments", k) for k in range(len(code.inputs))]
     places += [("results", k) for k in range(len(code.outputs))]
     pointers = (IR["pointer"](i=i, kind=kind, k=k) for i, (kind, k) in enumerate(places))
-    all_rows = ", ".join(f"ptr %p{i}" for i in range(len(places)))
-    entry = IR["entry"](
-        pointers=pointers,
-        first=len(code.inputs),
-        rank=len(code.outputs[0].shape),
-        run=f"call void @many({all_rows}, i64 0, i64 %rows)"
-        if at_once
-        else _row_by_row(code, target),
-    )
+    if at_once:
+        all_rows = ", ".join(f"ptr %p{i}" for i in range(len(places)))
+        run = f"call void @many({all_rows}, i64 0, i64 %rows)"
+    else:  # call @one for each row; pointers to inputs of rate "once" do not move
+        moves = [*(x.rate == "state" for x in code.inputs.values()), *(True for _ in code.outputs)]
+        sizes = [size * moving for size, moving in zip(code.sizes, moves, strict=True)]
+        steps = (IR["place"](k=k, size=size, F=target.element) for k, size in enumerate(sizes))
+        one_row = ", ".join(f"ptr %p{k}.here" for k in range(len(sizes)))
+        run = IR["row_by_row"](places=steps, pointers=one_row)
+    first, rank = len(code.inputs), len(code.outputs[0].shape)
+    entry = IR["entry"](pointers=pointers, first=first, rank=rank, run=run)
     return texts[0] + entry, texts[1:]
-
-
-def _row_by_row(code: Lowered, target: Target) -> str:
-    """Return a loop that calls @one for each row; pointers to inputs of rate "once" do not move."""
-    moves = [*(x.rate == "state" for x in code.inputs.values()), *(True for _ in code.outputs)]
-    sizes = [size * moving for size, moving in zip(code.sizes, moves, strict=True)]
-    places = (IR["place"](k=k, size=size, F=target.element) for k, size in enumerate(sizes))
-    pointers = ", ".join(f"ptr %p{k}.here" for k in range(len(sizes)))
-    return IR["row_by_row"](places=places, pointers=pointers)

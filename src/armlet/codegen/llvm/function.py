@@ -83,11 +83,6 @@ class Target:
     def element(self) -> str:
         return {"float64": "double", "float32": "float"}[self.dtype]
 
-    @property
-    def width(self) -> int:
-        """Number of bits of a vector register."""
-        return self.lanes * 8 * BYTES[self.element]
-
 
 @dataclass
 class Body:
@@ -304,18 +299,25 @@ def many_states(code: Lowered, target: Target) -> str:
     rate "once" have one value for all states; operations on these alone run before the loop.
     """
     inputs, outputs = arguments_of(code)
-    before: list[str] = []
-    _before_the_loop(code, target, inputs, before)
+    F = target.element
+    before = [f"%hoisted = alloca [{max(1, len(code.hoisted))} x {F}], align 64"]
+    early: Loaded = {}
+    for name, x in inputs.items():
+        if x.rate == "once":
+            early |= load_entries(x, name, name, F, before)
+    body = Body(code, target, 1, before)
+    body.print(early, 0, code.start)
+    store_entries([body.name[i] for i in code.hoisted], "hoisted", "hoisted", F, before)
     lines: list[str] = []
     loaded: Loaded = {}
     for name, x in inputs.items():
         if x.rate == "state":
-            columns = load_columns(name, x.size, target.element, target.lanes, lines)
+            columns = load_columns(name, x.size, F, target.lanes, lines)
             loaded |= {(x.name, k): column for k, column in enumerate(columns)}
     body = Body(code, target, target.lanes, lines, hoisted=code.hoisted)
     body.print(loaded, code.start, len(code.operations))
     for name, columns in zip(outputs, body.outputs(), strict=True):
-        store_columns(name, columns, target.element, target.lanes, lines)
+        store_columns(name, columns, F, target.lanes, lines)
     arguments = [*pointers_of(code), "i64 %from", "i64 %to"]
     lines = ["entry:", *before, *over_rows(lines, target.lanes), "ret void"]
     return function("many", arguments, lines)
@@ -324,21 +326,6 @@ def many_states(code: Lowered, target: Target) -> str:
 def over_rows(lines: Iterable[str], lanes: int) -> list[str]:
     """Return a loop over rows %from to %to - 1; `lines` compute one row per lane, from row %i."""
     return IR["rows"](lines=lines, lanes=lanes).split("\n")
-
-
-def _before_the_loop(
-    code: Lowered, target: Target, inputs: Mapping[str, Input], lines: list[str]
-) -> None:
-    """Append operations that run before the loop, and stores of their results at %hoisted."""
-    F = target.element
-    lines.append(f"%hoisted = alloca [{max(1, len(code.hoisted))} x {F}], align 64")
-    loaded: Loaded = {}
-    for name, x in inputs.items():
-        if x.rate == "once":
-            loaded |= load_entries(x, name, name, F, lines)
-    body = Body(code, target, 1, lines)
-    body.print(loaded, 0, code.start)
-    store_entries([body.name[i] for i in code.hoisted], "hoisted", "hoisted", F, lines)
 
 
 def module(target: Target, *texts: str) -> str:
@@ -350,13 +337,14 @@ def module(target: Target, *texts: str) -> str:
             T, S = vector_type(element, lanes), type_suffix(element, lanes)
             lines.append(IR["declarations"](T=T, S=S))
     F, n = target.element, target.lanes
+    width = n * 8 * BYTES[F]  # bits of a vector register
     V, S, end = f"<{n} x {F}>", f"v{n}f{8 * BYTES[F]}", "" if F == "double" else "f"
     lines += [
         f"declare {F} @{name}{end}({', '.join([F] * count)})" for name, count in LIBRARY.items()
     ]
     lines += [
         f"declare {V} @llvm.masked.load.{S}.p0(ptr, i32, <{n} x i1>, {V})",
-        f'attributes #0 = {{ nounwind "prefer-vector-width"="{target.width}" }}',
+        f'attributes #0 = {{ nounwind "prefer-vector-width"="{width}" }}',
     ]
     for lanes in widths:
         if any(f"@sincos.near.{type_suffix(F, lanes)}(" in text for text in texts):
@@ -383,8 +371,4 @@ class Texts(Sequence[str]):
 
 def modules(target: Target, texts: Sequence[str]) -> Texts:
     """Return a sequence of LLVM IR modules, one for each text, with declarations."""
-
-    def print_module(k: int) -> str:
-        return module(target, texts[k])
-
-    return Texts(partial(print_module, k) for k in range(len(texts)))
+    return Texts(partial(lambda k: module(target, texts[k]), k) for k in range(len(texts)))

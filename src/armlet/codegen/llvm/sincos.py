@@ -10,11 +10,9 @@ error of all singles is 1.54 ulp; the largest error observed for doubles is 1.6 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import pi
-from typing import Any
-
-import numpy as np
 
 from armlet.codegen.llvm.types import bits, library_call, pair_type, splat, type_suffix, vector_type
+from armlet.codegen.lower import nearest
 from armlet.codegen.templates import read_blocks
 
 IR = read_blocks("sincos.ll")
@@ -40,11 +38,6 @@ class Constants:
     """Coefficients of a polynomial in r² for (sin r - r) / r³, lowest order first."""
     cos: tuple[float, ...]
     """Coefficients of a polynomial in r² for (cos r - 1 + r²/2) / r⁴, lowest order first."""
-
-    def nearest(self, value: float) -> np.floating[Any]:
-        """Return the number of the dtype nearest to `value`."""
-        number: np.floating[Any] = np.dtype(f"f{self.bits // 8}").type(value)
-        return number
 
 
 # fmt: off
@@ -90,7 +83,7 @@ def near(dtype: str, lanes: int, fuses: bool) -> str:
     lines: list[str] = []
 
     def number(value: float) -> str:
-        return splat(of.element, bits(float(of.nearest(value))), lanes)
+        return splat(of.element, bits(float(nearest(value, dtype))), lanes)
 
     def whole(value: int) -> str:
         return splat(f"i{of.bits}", str(value), lanes)
@@ -147,31 +140,23 @@ def far(dtype: str, lanes: int, fuses: bool) -> str:
     """Return LLVM IR of @sincos.far: sine and cosine of angles of any size."""
     of = CONSTANTS[dtype]
     V = vector_type(of.element, lanes)
+    if dtype == "float64":
+        far_lanes = [
+            *library_call("sin", ["%x"], "%sin.far", "double", lanes),
+            *library_call("cos", ["%x"], "%cos.far", "double", lanes),
+        ]
+    else:
+        W, S = vector_type("double", lanes), type_suffix("double", lanes)
+        far_lanes = [IR["as_doubles"](V=V, W=W, P=pair_type(W), S=S)]
     text = IR["far"](
         V=V,
         S=type_suffix(of.element, lanes),
         P=pair_type(V),
         B=f"<{lanes} x i1>",
         reach=splat(of.element, bits(of.reach[fuses]), lanes),
-        far_lanes=_by_library(lanes) if dtype == "float64" else _as_doubles(lanes),
+        far_lanes=far_lanes,
     )
     return _function("far", of, lanes, [text], "noinline")
-
-
-def _by_library(lanes: int) -> list[str]:
-    """Return the lines that compute %sin.far and %cos.far of doubles by the C library."""
-    return [
-        line
-        for name in ("sin", "cos")
-        for line in library_call(name, ["%x"], f"%{name}.far", "double", lanes)
-    ]
-
-
-def _as_doubles(lanes: int) -> str:
-    """Return the lines that compute %sin.far and %cos.far of singles by @sincos.far of doubles."""
-    W = vector_type("double", lanes)
-    V, S = vector_type("float", lanes), type_suffix("double", lanes)
-    return IR["as_doubles"](V=V, W=W, P=pair_type(W), S=S)
 
 
 def sines(dtype: str, lanes: int, fuses: bool) -> list[str]:

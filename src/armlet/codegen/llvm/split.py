@@ -50,20 +50,6 @@ class Place(NamedTuple):
     entry: int
 
 
-@without_collections
-def one_state_texts(code: Lowered, target: Target) -> Texts:
-    """Return LLVM IR texts to compile separately: first @one, then the functions that it calls."""
-    return _one_state(code, target) if is_long(code) else Texts([partial(one_state, code, target)])
-
-
-@without_collections
-def many_states_texts(code: Lowered, target: Target) -> Texts:
-    """Return LLVM IR texts to compile separately: first @many, then the functions that it calls."""
-    if is_long(code):
-        return _many_states(code, target)
-    return Texts([partial(many_states, code, target)])
-
-
 def is_long(code: Lowered) -> bool:
     """Whether a program is split into chunks."""
     return len(code.operations) > OPERATIONS or sum(code.sizes) > ENTRIES
@@ -242,8 +228,14 @@ def _input_places(code: Lowered, *rates: str) -> dict[int, Place]:
     }
 
 
-def _one_state(code: Lowered, target: Target) -> Texts:
-    """Return the texts of @one, which stores constant results, and of the chunks it calls."""
+@without_collections
+def one_state_texts(code: Lowered, target: Target) -> Texts:
+    """Return LLVM IR texts to compile separately: first @one, then the functions that it calls.
+
+    If the program is split, @one stores constant results and calls the chunks.
+    """
+    if not is_long(code):
+        return Texts([partial(one_state, code, target)])
     inputs, outputs = arguments_of(code)
     sources, targets = _input_places(code, "state", "once"), dict[int, list[Place]]()
     body = _ChunkBody(code, target, 1, [], sources=sources, targets=targets)
@@ -270,11 +262,15 @@ def _one_state(code: Lowered, target: Target) -> Texts:
     return Texts([driver, *functions.texts()])
 
 
-def _many_states(code: Lowered, target: Target) -> Texts:
-    """Return the texts of @many, which transposes inputs, calls chunks and transposes outputs.
+@without_collections
+def many_states_texts(code: Lowered, target: Target) -> Texts:
+    """Return LLVM IR texts to compile separately: first @many, then the functions that it calls.
 
-    Slots of inputs come first, then slots of outputs that are the same in all states, then others.
+    If the program is split, @many transposes inputs, calls the chunks and transposes outputs. Slots
+    of inputs come first, then slots of outputs that are the same in all states, then others.
     """
+    if not is_long(code):
+        return Texts([partial(many_states, code, target)])
     inputs, outputs = arguments_of(code)
     F, lanes = target.element, target.lanes
     begin: dict[str, int] = {}

@@ -19,6 +19,7 @@ def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str
     columns: list[str] = []
     for start in range(0, size, lanes):
         width = min(lanes, size - start)
+        mask = ", ".join(f"i1 {'true' if k < width else 'false'}" for k in range(lanes))
         rows = []
         pointers = _row_pointers(f"{name}.c{start}.r", name, size, start, element, lanes, lines)
         for r, pointer in enumerate(pointers):
@@ -29,7 +30,7 @@ def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str
             else:
                 lines.append(
                     f"{out} = call {V} @llvm.masked.load.{type_suffix(element, lanes)}.p0("
-                    f"ptr {pointer}, i32 {BYTES[element]}, {_mask(width, lanes)}, "
+                    f"ptr {pointer}, i32 {BYTES[element]}, <{lanes} x i1> <{mask}>, "
                     f"{V} zeroinitializer)"
                 )
         columns += _transpose(rows, f"{name}.c{start}", V, lanes, lines)[:width]
@@ -80,25 +81,18 @@ def _gather(sources: list[tuple[str, int]], name: str, V: str, lanes: int, lines
     return whole
 
 
-def _mask(width: int, lanes: int) -> str:
-    entries = ", ".join(f"i1 {'true' if k < width else 'false'}" for k in range(lanes))
-    return f"<{lanes} x i1> <{entries}>"
-
-
 def _row_pointers(
     tag: str, rows: str, size: int, column: int | str, element: str, lanes: int, lines: list[str]
 ) -> list[str]:
     """Return pointers to entry `column` of the rows from %i on, one row per lane."""
-    pointers = []
-    for r in range(lanes):
-        at = f"%{tag}{r}"
+    pointers = [f"%{tag}{r}" for r in range(lanes)]
+    for r, at in enumerate(pointers):
         lines += [
             f"{at}.row = add i64 %i, {r}",
             f"{at}.first = mul i64 {at}.row, {size}",
             f"{at}.entry = add i64 {at}.first, {column}",
             f"{at} = getelementptr {element}, ptr %{rows}, i64 {at}.entry",
         ]
-        pointers.append(at)
     return pointers
 
 
@@ -138,11 +132,10 @@ def columns_from_rows(name: str, size: int, begin: int, element: str, lanes: int
         columns = load_columns("rows", size, element, lanes, lines)
         first = "0"
     else:
-        vectors = []
+        vectors = [f"%v{r}" for r in range(lanes)]
         pointers = _row_pointers("r", "rows", size, "%column", element, lanes, lines)
-        for r, pointer in enumerate(pointers):
-            lines.append(f"%v{r} = load {V}, ptr {pointer}, align {BYTES[element]}")
-            vectors.append(f"%v{r}")
+        for vector, pointer in zip(vectors, pointers, strict=True):
+            lines.append(f"{vector} = load {V}, ptr {pointer}, align {BYTES[element]}")
         columns = _transpose(vectors, "t", V, lanes, lines)
         first = "%column"
     for k, column in enumerate(columns):
@@ -158,8 +151,8 @@ def rows_from_columns(name: str, places: list[int], element: str, lanes: int) ->
     """Return LLVM IR of @name(rows, columns, i), which copies column `places[k]` to entry k."""
     V, size = vector_type(element, lanes), len(places)
     lines: list[str] = []
-    columns = []
-    for k in range(min(lanes, size)):
+    columns = [f"%c{k}" for k in range(min(lanes, size))]
+    for k, column in enumerate(columns):
         number = f"{k}" if size < lanes else f"%c{k}.number"
         if size >= lanes:
             lines.append(f"{number} = add i64 %column, {k}")
@@ -167,9 +160,8 @@ def rows_from_columns(name: str, places: list[int], element: str, lanes: int) ->
             f"%c{k}.place = getelementptr i32, ptr @{name}.places, i64 {number}",
             f"%c{k}.index = load i32, ptr %c{k}.place",
             f"%c{k}.at = getelementptr {V}, ptr %columns, i32 %c{k}.index",
-            f"%c{k} = load {V}, ptr %c{k}.at",
+            f"{column} = load {V}, ptr %c{k}.at",
         ]
-        columns.append(f"%c{k}")
     if size < lanes:
         store_columns("rows", columns, element, lanes, lines)
     else:

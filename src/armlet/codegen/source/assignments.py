@@ -117,7 +117,10 @@ def assignments(program: Program) -> Assignments:
             value[i] = names.of[i]
             continue
         operands = [value[a.index] if isinstance(a, Traced) else _number(a) for a in args]
-        term = Term(op, _sum_first(op, operands))
+        inner = {"add": ("add", "sub"), "mul": ("mul",)}.get(op, ())
+        if len(operands) == 2 and isinstance(operands[1], Term) and operands[1].op in inner:
+            operands.reverse()  # x + (a + b) becomes a + b + x, which has no parentheses
+        term = Term(op, tuple(operands))
         if i in nested:
             value[i] = term
         else:
@@ -189,17 +192,6 @@ def _nested(program: Program) -> set[int]:
     return nested
 
 
-def _sum_first(op: str, operands: list[Operand]) -> tuple[Operand, ...]:
-    """Return the operands in an order without parentheses: x + (a + b) becomes a + b + x.
-
-    Floating-point addition and multiplication are exactly commutative.
-    """
-    inner = {"add": ("add", "sub"), "mul": ("mul",)}.get(op, ())
-    if len(operands) == 2 and isinstance(operands[1], Term) and operands[1].op in inner:
-        return operands[1], operands[0]
-    return tuple(operands)
-
-
 def _number(x: Any) -> int | float:
     return x if isinstance(x, int) else float(x)
 
@@ -232,12 +224,20 @@ class _Names:
         for i, op, args in program.nodes:
             if op == "input":
                 argument, k = args
-                self.of[i] = self._entry(argument, k, program.inputs[argument].shape)
+                self.of[i] = self.arguments[argument]
+                if shape := program.inputs[argument].shape:  # else its only entry is the argument
+                    self.of[i] = self.free(_entry_name(argument, _place(k, shape), shape))
+                    if argument == "q":
+                        self.joints[self.of[i]] = (k + 1,)
         self.results = [
             self._result(name, y.shape)
             for name, y in zip(_letters(program), program.outputs, strict=True)
         ]
-        self._name_outputs(program)
+        for (_, names), output in zip(self.results, program.outputs, strict=True):
+            for name, y in zip(names, output.flat, strict=True):
+                # an operation is named after the first entry that it computes
+                if isinstance(y, Traced) and y.op not in ("input", "symbol", "sin", "cos"):
+                    self.of.setdefault(y.index, name)
 
     def free(self, name: str) -> str:
         """Return `name`, changed if necessary to an identifier that no other variable has."""
@@ -248,28 +248,12 @@ class _Names:
         self.taken.add(word)
         return word
 
-    def _entry(self, argument: str, k: int, shape: Shape) -> str:
-        """Return the name of an argument entry; a scalar argument is its only entry."""
-        if not shape:
-            return self.arguments[argument]
-        name = self.free(_entry_name(argument, _place(k, shape), shape))
-        if argument == "q":
-            self.joints[name] = (k + 1,)
-        return name
-
     def _result(self, name: str, shape: Shape) -> tuple[str, list[str]]:
         """Return the names of an output and of its entries; a scalar output is its only entry."""
         own = self.free(name)
         if not shape:
             return own, [own]
         return own, [self.free(_entry_name(name, place, shape)) for place in np.ndindex(*shape)]
-
-    def _name_outputs(self, program: Program) -> None:
-        """Name each operation (not sin, cos) after the first output entry that it computes."""
-        for (_, names), output in zip(self.results, program.outputs, strict=True):
-            for name, y in zip(names, output.flat, strict=True):
-                if isinstance(y, Traced) and y.op not in ("input", "symbol", "sin", "cos"):
-                    self.of.setdefault(y.index, name)
 
     def variable(self, i: int, op: str, operands: list[Operand], constant: bool) -> str:
         if i not in self.of:

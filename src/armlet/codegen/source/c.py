@@ -128,11 +128,8 @@ class Printer:
     def table(self) -> Mapping[str, str]:
         """Operation -> expression, with the options applied."""
         fused = FUSED if self.fused else {}
-        return {**TABLE, **self.language.own, **fused, **(OWN_SINES if self.own_sines else {})}
-
-    @property
-    def own_sines(self) -> bool:
-        return self.sines == "armlet"
+        sines = OWN_SINES if self.sines == "armlet" else {}
+        return {**TABLE, **self.language.own, **fused, **sines}
 
     @property
     def words(self) -> dict[str, str]:
@@ -162,20 +159,15 @@ class Printer:
         texts = []
         if self.language.fma_preamble and self.fused and ops & FUSED.keys():
             texts.append(fill_file(self.language.fma_preamble, {}))
-        if self.own_sines:
-            texts += self._sine_functions([op for op in TRIGONOMETRY if op in ops])
+        names = [op for op in TRIGONOMETRY if op in ops]
+        if names and self.sines == "armlet":  # with the operations of `llvm.sincos`
+            dtypes = ("float64", "float32") if self.dtype == "float32" else ("float64",)
+            ending = "_fused.c" if self.fused else ".c"
+            words = {**self.words, "qualifier": self.language.local}
+            texts += [fill_file(f"sincos_{dtype}{ending}", words) for dtype in dtypes]
+            for op in names:
+                texts.append(fill_file("sine.c", {**words, "name": op, "result": SINES[op]}))
         return self.language.preamble + "".join(f"\n{text}" for text in texts)
-
-    def _sine_functions(self, names: Sequence[str]) -> list[str]:
-        """Return C functions for the `names` sin and cos, with the operations of `llvm.sincos`."""
-        dtypes = ("float64", "float32") if self.dtype == "float32" else ("float64",)
-        ending = "_fused.c" if self.fused else ".c"
-        words = {**self.words, "qualifier": self.language.local}
-        both = [f"sincos_{dtype}{ending}" for dtype in dtypes] if names else []
-        return [
-            *(fill_file(name, words) for name in both),
-            *(fill_file("sine.c", {**words, "name": op, "result": SINES[op]}) for op in names),
-        ]
 
 
 def printer_for(
