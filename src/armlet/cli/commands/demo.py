@@ -6,7 +6,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from armlet._support.files import check_writable, expand_user, write
 from armlet.api import Robot, function, minimal_parameters, trace
-from armlet.cli.options import Json
-from armlet.cli.output import Table, Terminal, print_json, progress
+from armlet.cli.output import Table, Terminal, progress
 from armlet.cli.reference_values import by_definition, deviation, random_states
 from armlet.cli.robot_options import Choice, FrameName, takes_robot
 from armlet.cli.timing import ARMLET, LIBRARIES, NUMPY, PINOCCHIO, ROWS, Times, measure, pinocchio
@@ -90,7 +89,6 @@ def demo(
     html: Annotated[
         Path, typer.Option(help="The HTML page to write; needs plotly.", metavar="FILE")
     ] = Path("demo.html"),
-    as_json: Json = False,
 ) -> None:
     """Count and time the operations of an arm, simulate the arm, and identify its parameters.
 
@@ -104,10 +102,7 @@ def demo(
         where = str(path)
     except ArmletError as error:
         where = f"none ({error})"
-    if as_json:
-        print_json(_data(results, where))
-    else:
-        _print(results, where)
+    _print(results, where)
 
 
 # ------------------------------------------------------------------ operations and times
@@ -300,44 +295,6 @@ def _speed(demo: Demo) -> Table:
             cells = (f"{1e9 * seconds[x]:,.0f}" if x in seconds else "" for x in libraries)
             table.add_row(quantity, way, *cells)
     return table
-
-
-def _data(demo: Demo, where: str) -> dict[str, Any]:
-    identified = demo.identified
-    return {
-        "robot": demo.arm.name,
-        "states": STATES,
-        "quantities": {
-            name: {**_counts(count), "deviation": off}
-            for name, (count, off) in demo.counted.items()
-        },
-        "published": [
-            {
-                **{key: getattr(x.total, key) for key in ("quantity", "method", "work")},
-                "printed": _counts(x.printed),
-                "counted": _counts(x.counted),
-            }
-            for x in demo.published
-        ],
-        "seconds": {
-            way: {name: getattr(times, way) for name, times in demo.times.items()} for way in WAYS
-        },
-        "motion": {"rows": len(demo.run), "ended": demo.run.ended},
-        "identification": None
-        if identified is None
-        else {
-            "parameters": len(identified.names),
-            "near": demo.near,
-            "errors": {name: fit.whole for name, fit in identified.fits.items()},
-            "verdict": verdict(identified),
-        },
-        "left_out": demo.left_out,
-        "page": where,
-    }
-
-
-def _counts(count: Count) -> dict[str, int]:
-    return {"M": count.M, "A": count.A}
 
 
 # ------------------------------------------------------------------ the page
