@@ -18,6 +18,7 @@ from turns import TURNS, Timed, time_in_turns
 
 import armlet
 from armlet.codegen.llvm.function import many_states, module
+from armlet.codegen.llvm.types import BYTES
 from armlet.runtime import Kernel
 from armlet.runtime.engine import compile_ir, host
 
@@ -138,7 +139,7 @@ def vector_operations(kernel):
     """
     code, target = kernel.code, kernel.target
     text = module(target, many_states(code, target))
-    width = target.width
+    width = 8 * BYTES[target.element] * target.lanes
     functions = dict(re.findall(r"define .*? @([\w.]+)\(.*?\{\n(.*?)\n\}", text, re.DOTALL))
 
     def registers(lines):
