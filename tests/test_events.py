@@ -77,6 +77,12 @@ def test_an_event_may_be_a_condition(arm, program):
             assert run.t[-1] == pytest.approx(expected.t[-1], abs=1e-9)
 
 
+def test_numbers_that_are_zero_and_one_at_all_rows_are_no_condition(arm):
+    for function in (lambda t, q, qd: 1 - t, armlet.function(arm)(lambda q, t: 1 - t)):
+        run = armlet.simulate(arm, [0, 0], duration=1.0, dt=1.0, events=[Event(function)])
+        assert run.t[-1] == 1.0
+
+
 def test_nothing_counts_after_the_event_that_ends_a_simulation(arm):
     first = Event(lambda t, q, qd: t - 0.1, ends=False, name="first")
     last = Event(lambda t, q, qd: t - 0.25, name="last")

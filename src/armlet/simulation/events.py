@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from armlet._support import validation
 from armlet.api.functions import Function
 from armlet.errors import DataError, quote
+from armlet.graph import Traced
+from armlet.graph.fold import is_condition
 from armlet.simulation.step import argument_shapes, input_rate
 from armlet.simulation.trajectory import Occurrence, Trajectory
 
@@ -92,10 +94,13 @@ class Event:
         """Return the value of the function at each row of a trajectory."""
         function = self.function
         if isinstance(function, Function):
+            result = function.program.outputs[0].flat[0]
+            condition = isinstance(result, Traced) and is_condition(result)
             values = np.asarray(function(*held.at(function, {"t": t, "q": q, "qd": qd})))
         else:  # copies, as a Python function may write to its arguments
             rows = zip(t.tolist(), q.copy(), qd.copy(), strict=True)
             numbers = [function(*row) for row in rows]
+            condition = all(isinstance(x, bool | np.bool_) for x in numbers)
             values = validation.array(numbers, f"event {self.name!r}", finite=False)
         if values.shape != t.shape:
             raise DataError(
@@ -106,7 +111,7 @@ class Event:
                 f"event {self.name!r} is not a number at {t[np.isnan(values)][0]:g} s: expected "
                 "one at every instant"
             )
-        return values
+        return values - 0.5 if condition else values
 
 
 def find_events(
@@ -131,8 +136,6 @@ def _crossings(event: Event, trajectory: Trajectory, held: HeldArguments) -> Ite
     from scipy.optimize import brentq  # slow to import
 
     t, values = trajectory.t, event.values(trajectory.t, trajectory.q, trajectory.qd, held)
-    offset = 0.5 if np.isin(values, (0, 1)).all() else 0.0  # of a condition
-    values = values - offset
     rises, falls = (
         (sign * values[:-1] < 0) & (sign * values[1:] >= 0) & (event.direction in (0, sign))
         for sign in (1, -1)
@@ -140,7 +143,7 @@ def _crossings(event: Event, trajectory: Trajectory, held: HeldArguments) -> Ite
 
     def value(time: float) -> float:
         now = trajectory.at([time])
-        return float(event.values(now.t, now.q, now.qd, held)[0]) - offset
+        return float(event.values(now.t, now.q, now.qd, held)[0])
 
     for k in np.flatnonzero(rises | falls).tolist():
         yield t[k + 1] if values[k + 1] == 0 else brentq(value, t[k], t[k + 1], xtol=1e-12)
