@@ -305,7 +305,13 @@ def test_an_adaptive_integrator_that_does_not_come_on_ends_with_a_reason():
     torque = armlet.function(robot)(lambda q, qd: -5 * np.sign(qd))
     with pytest.warns(DataWarning, match="torques that jump with the state: expected smooth ones"):
         run = armlet.simulate(robot, [0, 0], [0.01, 0], torque=torque, duration=0.1, dt=1e-3)
-    assert "20000 steps within 0.001 s" in run.ended
+    assert "20000 steps took it" in run.ended
+
+
+def test_rows_far_apart_take_as_many_steps_as_they_need():
+    robot = armlet.load("planar2r")
+    run = armlet.simulate(robot, [0.3, 0], duration=600.0, dt=600.0, method="rk45")
+    assert (len(run), run.ended) == (2, "")
 
 
 def test_the_limit_of_the_steps_follows_the_inertia_of_the_plant(arm):

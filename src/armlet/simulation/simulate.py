@@ -58,8 +58,8 @@ UNEVEN = 1e-3
 """Largest difference allowed between duration / dt and an integer."""
 GROWTH = 0.1
 """Largest energy gain without a warning, relative to the range of the potential energy."""
-MOST_STEPS = 20_000
-"""The largest number of steps that an adaptive integrator may take between two rows."""
+STEPS = 20_000
+"""An adaptive integrator stops if this many steps advance it by less than 1 % of dt."""
 JUMPS = {"sign", "less", "less_equal", "equal", "where", "floor"}
 """Operations whose results jump."""
 REVERSALS = 9
@@ -419,23 +419,26 @@ def _adaptive_rows(
     if not np.isfinite(start := derivative(0.0, x0)).all():  # shorter steps would not help
         raise FloatingPointError(_divergence(arm.robot, 0.0, *np.split(start, 2)))
     solver = getattr(integrate, ADAPTIVE[method])(derivative, 0.0, x0, steps.count * dt, **options)
-    k, tried = 1, 0
+    k, tried, since = 1, 0, 0.0
     while k <= steps.count:
         message, tried = solver.step(), tried + 1
-        if solver.status != "failed" and tried > MOST_STEPS:
+        is_stuck = tried == STEPS and solver.t - since < dt / 100
+        if is_stuck and solver.status != "failed":
             message = (
-                f"it took {MOST_STEPS} steps within {dt:g} s, as for torques that jump with the "
-                "state: expected smooth ones (tanh, not sign) or an integrator of fixed steps"
+                f"{STEPS} steps took it {solver.t - since:.1e} s ahead, as for torques that jump "
+                "with the state: expected smooth ones (tanh, not sign) or fixed steps"
             )
-        if solver.status == "failed" or tried > MOST_STEPS:
+        if is_stuck or solver.status == "failed":
             raise FloatingPointError(f"{method} stops at {solver.t:g} s: {message}".rstrip("."))
+        if tried == STEPS:
+            tried, since = 0, solver.t
         if np.abs(solver.y[n:]).max() > FASTEST:
             raise FloatingPointError(_divergence(arm.robot, solver.t, *np.split(solver.y, 2)))
         between = solver.dense_output()
         is_last = solver.status == "finished"
         while k <= steps.count and (is_last or k * dt <= solver.t):
             yield between(min(k * dt, solver.t))
-            k, tried = k + 1, 0
+            k, tried, since = k + 1, 0, solver.t
 
 
 # ------------------------------------------------------------------ why a simulation ended
