@@ -327,3 +327,4 @@ def test_random_configurations_are_within_the_limits():
         assert np.ptp(x) > 0.9 * (upper - lower)
     assert robot.random_configuration().shape == (4,)
     assert robot.random_configuration(size=3).shape == (3, 4)
+    np.testing.assert_array_equal(robot.random_configuration(7), robot.random_configuration(7))

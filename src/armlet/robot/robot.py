@@ -97,7 +97,7 @@ class RobotModel(ComparedByData):
     folder: str = field(default="", compare=False)
     """The folder of the robot's file, in which the viewer looks up mesh files."""
     base_body: Body = field(default=(0.0, np.zeros(3), np.zeros((3, 3))), compare=False)
-    """Mass, first moment and inertia of the base and of the links welded to it; in no quantity."""
+    """Mass, first moment and inertia of the base in its canonical frame; in no quantity."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """Sentences about data in the file that no quantity takes into account."""
     _memory: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)
@@ -218,7 +218,9 @@ class RobotModel(ComparedByData):
         return read_only(np.zeros(self.nq))
 
     def random_configuration(
-        self, rng: np.random.Generator | None = None, size: int | tuple[int, ...] = ()
+        self,
+        rng: np.random.Generator | int | None = None,
+        size: int | tuple[int, ...] | None = None,
     ) -> NDArray[np.float64]:
         """Return random positions within the limits, of shape (*size, nq).
 
@@ -230,8 +232,8 @@ class RobotModel(ComparedByData):
         has_lower, has_upper = np.isfinite(self.lower), np.isfinite(self.upper)
         lower = np.where(has_lower, self.lower, np.where(has_upper, self.upper - span, -span / 2))
         upper = np.where(has_upper, self.upper, lower + span)
-        rng = np.random.default_rng() if rng is None else rng
-        return rng.uniform(lower, upper, (*np.atleast_1d(size).astype(int), self.nq))
+        shape = () if size is None else np.atleast_1d(size)
+        return np.random.default_rng(rng).uniform(lower, upper, (*shape, self.nq))
 
     @property
     def _joint_letters(self) -> str:
