@@ -34,9 +34,11 @@ IGNORED = (
     "min max limit status tcp tool ee cartesian flange frame dt"
 )
 """Words that mark columns to ignore: commands, errors, limits and quantities of the tool."""
-LABELS = {"actual", "measured", "raw", "filtered", "motor", *QUANTITY, *IGNORED.split()}
+LABELS = {"actual", "measured", "raw", "filtered", "smoothed", "motor", "encoder", "sensor"}
+LABELS |= {"side", "left", "right", "arm", "utc", "unix", "since", "boot", "start", "from"}
+LABELS |= {*QUANTITY, *IGNORED.split()}
 """Words that are no units in the brackets of a column name, such as `q1 (measured)`."""
-ANGLE_WORDS = {"deg": "deg degree degrees", "rad": "rad radian radians"}
+ANGLE_WORDS = {"deg": "deg degs degree degrees", "rad": "rad rads radian radians"}
 ANGLE_WORDS |= {unit: unit for unit in ("mrad", "mdeg", "rev")}
 LENGTH_WORDS = {"mm": "mm", "cm": "cm", "m": "m meter meters metre metres"}
 PER_SECOND = {f"{unit}/s": words for unit, words in (ANGLE_WORDS | LENGTH_WORDS).items()}
@@ -160,7 +162,8 @@ def _without_unit(name: str, quantity: str, joints: Sequence[str]) -> tuple[str,
         words = words_of(text := bracket[1].strip())
         spelled = "".join(x for x in words if quantity[:2] != "qd" or x not in PER_TIME_WORDS)
         unit = BRACKETED.get(quantity, {}).get("".join(words)) or UNIT[quantity].get(spelled)
-        is_label = INDEX.fullmatch(text) or "joint" in words or (words and LABELS.issuperset(words))
+        is_label = LABELS.issuperset(words) if words else text == "-"
+        is_label = is_label or INDEX.fullmatch(text) or "joint" in words
         is_last = QUANTITY.keys().isdisjoint(words_of(bracket.string[bracket.end() :]))
         if unit or (is_last and not is_label and not _joint(text, joints)[0]):
             last = unit if unit and not text.startswith("MN") else text  # mega is not milli
