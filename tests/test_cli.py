@@ -1,5 +1,6 @@
 """The command line, as a user calls it."""
 
+import inspect
 import json
 import os
 import re
@@ -222,3 +223,13 @@ def test_the_page_lists_all_commands():
     page = Path(__file__).parents[1] / "docs" / "commands.md"
     listed = re.findall(r"^\| `armlet (\w+)", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert set(listed) == set(COMMANDS)
+
+
+def test_a_file_of_commands_is_a_command():
+    files = Path(cli.__file__).parent.joinpath("commands").glob("[!_]*.py")
+    assert {path.stem for path in files} == set(COMMANDS)
+
+
+def test_every_command_but_those_of_pictures_prints_data():
+    parameters = {x.__name__: inspect.signature(x).parameters for x in cli.COMMANDS}
+    assert {x for x, taken in parameters.items() if "as_json" not in taken} == {"demo", "view"}
