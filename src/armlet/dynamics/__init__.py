@@ -61,7 +61,7 @@ FORMULATIONS: dict[str, dict[str, Formulation]] = {
     quantity: {x.name: x for x in map(entry_of, FUNCTIONS) if x.quantity == quantity}
     for quantity in QUANTITIES
 }
-"""Formulations by quantity and name. Of equally cheap ones, searches for programs use the first."""
+"""Formulations by quantity and name. Of equally cheap formulations, a search selects the first."""
 
 
 def formulation(
@@ -90,8 +90,8 @@ def formulation(
         The name of the formulation; by default the name of the function.
     own_rotors : bool
         True if the function itself includes rotor inertia. If False, functions for inverse
-        dynamics, inertia matrices and linearizations get a robot without rotor inertia, which is
-        then added to the result. Functions for all other quantities get the whole robot.
+        dynamics, inertia matrices and linearizations get a robot without rotor inertia, and armlet
+        adds rotor inertia to their results. Functions for other quantities get the robot unchanged.
     **declared
         Further fields of `armlet.Formulation`: `joints`, `walks_twists`, `topology`, `minimal`,
         `traced`, `starting_from`, `contends` and `coupled`. By default, most quantities of a robot
@@ -101,7 +101,7 @@ def formulation(
     Returns
     -------
     callable
-        A decorator; the decorated function computes the whole quantity, with rotor inertia.
+        A decorator; the decorated function returns the quantity with rotor inertia included.
 
     Examples
     --------

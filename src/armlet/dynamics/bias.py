@@ -36,7 +36,7 @@ def gravity_torque(robot: RobotModel, q: Vector) -> list[Scalar]:
 
 
 def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vector]:
-    """Return H and b: the published count for b leaves out operations that b shares with H."""
+    """Return H and b, because published counts for b leave out the operations shared with H."""
     return inertia_matrix(robot, q), np.array(lin(robot, q, qd), dtype=object)
 
 
@@ -51,13 +51,13 @@ def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     """Bias torques b(q, q̇), by composite bodies about one common reference point.
 
     In the axes of body j, g is gravity, eⱼ the force for a unit acceleration of joint j, wⱼ the
-    angular half of the joint's unit twist, and ζⱼ = ωₚ + ωⱼ with the parent p. `couplings` computes
-    the vectors d. The sums are over joints m between the base and j and k beyond j (54)-(58), (67):
+    angular component of its unit twist, and ζⱼ = ωₚ + ωⱼ with the parent p. `couplings` computes d.
+    The first sum is over joints m between base and j, and the second over the joints k beyond j:
 
         ζⱼ  = ʲRₚ (ζₚ + wₚ q̇ₚ) + wⱼ q̇ⱼ
-        bⱼ  = -eⱼ · g - Σ dₘⱼ · ζₘ q̇ₘ + Σ dⱼₖ · ζₖ q̇ₖ
+        bⱼ  = -eⱼ · g - Σ dₘⱼ · ζₘ q̇ₘ + Σ dⱼₖ · ζₖ q̇ₖ              (54)-(58), (67)
 
-    For a joint m on the base, ζₘ q̇ₘ is wₘ q̇ₘ², with wₘ from `twist`.
+    If joint m connects body m to the base, ζₘ q̇ₘ is wₘ q̇ₘ², with wₘ computed by `twist`.
     """
     reference = base_reference(robot, q)
     d = couplings(robot, reference)
@@ -88,8 +88,8 @@ def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
 def coefficients(robot: RobotModel, q: Vector) -> Matrix:
     """Christoffel symbols of the first kind Dₘₖⱼ: bₘ = Σ Dₘₖⱼ q̇ₖ q̇ⱼ + (gravity torque).
 
-    `couplings` computes d; wₖ is the angular half of the unit twist of joint k, in the axes of d.
-    Joint k is j itself or before j, that is, between the base and j (45), (47):
+    `couplings` computes d; wₖ is the angular component of the unit twist of joint k in the axes of
+    d. Joints between the base and j are called before j. Joint k is j or before j (45), (47):
 
         Dₘₖⱼ =  wₖ · dₘⱼ,  m before j
         Dₘₖⱼ = -wₖ · dⱼₘ,  j before m
@@ -111,7 +111,7 @@ def coefficients(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def couplings(robot: RobotModel, reference: BaseReference) -> list[dict[int, Vector]]:
-    """Return, at [j][m], the vector dₘⱼ in the axes of body j, for each joint m before j.
+    """Return the vectors dₘⱼ, in the axes of body j, at [j][m] for joints m between base and j.
 
     J̄, p̂, ŝ, z and e are those of `BaseReference`. The unit twist (w, v) about the reference point
     is (z, -ŝ) for a revolute joint and (0, z) for a prismatic joint (Lin 1991, (64), (66)):

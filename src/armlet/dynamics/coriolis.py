@@ -22,10 +22,8 @@ NONE = 0 * IDENTITY
 def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     """Coriolis matrix C(q, q̇) of Christoffel symbols, computed as half of V = ∂τ/∂q̇.
 
-    The bias bᵢ = Σ cᵢⱼₖ q̇ⱼ q̇ₖ + gᵢ has the Christoffel symbols of the first kind cᵢⱼₖ = cᵢₖⱼ, so
-    Vᵢⱼ = 2 Σ cᵢⱼₖ q̇ₖ is twice Cᵢⱼ. As V is linear in q̇,
-
-        C(q, q̇) = V(q, q̇ / 2)
+    In the bias bᵢ = Σ cᵢⱼₖ q̇ⱼ q̇ₖ + gᵢ, the Christoffel symbols of the first kind are symmetric,
+    cᵢⱼₖ = cᵢₖⱼ. So Vᵢⱼ = 2 Σ cᵢⱼₖ q̇ₖ = 2 Cᵢⱼ. As V is linear in q̇, C(q, q̇) = V(q, q̇ / 2).
     """
     half = [speed / 2 for speed in qd]
     _, V, _ = linearization(robot, q, half, [0] * robot.nv)
@@ -57,9 +55,8 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     """Coriolis matrix Nᵀ (M Ṅ + Ṁ N), where N holds the twists of the bodies at unit joint speeds.
 
     Twists (angular, linear) and wrenches (moment, force) are about the centres of mass, in base
-    axes. Joint i has the unit twist (w, v); body i has the angular velocity ω, the mass m and the
-    inertia I about the centre of mass com. c leads from the centre of body i to that of body j,
-    which is nearer to the base:
+    axes. Joint i has the unit twist (w, v). Body i has the angular velocity ω, mass m and inertia I
+    about the centre of mass com. c leads from body i's centre to that of j, closer to the base:
 
         Bᵢⱼ = [1 0; c̃ 1],   Ḃᵢⱼ = [0 0; ċ~ 0],   pᵢ = (w, w × com + v)
         Mᵢ  = [I 0; 0 m],   Ṁᵢ  = [ω̃ I 0; 0 0],  Ωᵢ = [ω̃ 0; 0 ω̃]
@@ -74,7 +71,7 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
         Cᵢⱼ = pᵢᵀ (M̃ᵢ (Bᵢⱼ Ωⱼ + Ḃᵢⱼ) + Kᵢ + M̄ᵢ) pⱼ
 
     In (29), the term Bᵀ H̃ of the next body has a wrong index; Kᵢ replaces it. This C differs from
-    the matrix of Christoffel symbols, but dH/dt - 2 C is skew-symmetric for both.
+    the C of Christoffel symbols, but dH/dt - 2 C is skew-symmetric for both.
     """
     n = robot.nb
     at, w, v, p, M, M_bar = moving_bodies(robot, q, qd)
@@ -106,7 +103,10 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
 def moving_bodies(
     robot: RobotModel, q: Vector, qd: Vector
 ) -> tuple[list[Vector], list[Vector], list[Vector], list[Vector], list[Matrix], list[Matrix]]:
-    """Return centres of mass, ω, the centres' velocities v, and p, M, Ṁ of `saha`, in base axes."""
+    """Return centre of mass, ω, velocity of this centre, p, M and Ṁ of each body, in base axes.
+
+    The twist p at unit joint speed and the 6x6 matrices M and Ṁ are defined in `saha`.
+    """
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)
     n = robot.nb

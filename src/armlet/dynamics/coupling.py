@@ -67,8 +67,8 @@ RULES: dict[Projection, tuple[str, ...]] = {
     ),
 }
 PROJECTIONS = {quantity: rule for rule, quantities in RULES.items() for quantity in quantities}
-"""Quantity -> projection from free to coupled joints. The other quantities invert a matrix of the
-coordinates: their formulations call quantities listed here, or hold for free joints only."""
+"""Quantity -> projection from free to coupled joints. The other quantities need the inverse of a
+matrix for the coordinates; formulations call listed quantities or support free joints only."""
 
 
 def project(arguments: Sequence[str], projection: Projection) -> Callable[[Function], Function]:

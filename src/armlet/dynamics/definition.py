@@ -1,8 +1,8 @@
 """Reference computations of quantities, by definition: slow, obvious, never optimised.
 
 Quantities of coupled joints are computed from those of free joints. Body poses are products of 4x4
-matrices. Vectors are in the axes of the canonical base, the frame in which the DH rows start, and
-positions are relative to the origin of this frame.
+matrices. Vectors are in the axes of the canonical base, the frame to which the first DH rows refer.
+Positions are relative to the origin of this frame.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,29 +20,29 @@ Triple = tuple[Matrix, Matrix, Matrix]
 STEP = 2.0**-200
 
 
-def screw_matrix(axis: int, angle: Scalar, slide: Scalar) -> Matrix:
+def screw_matrix(axis: int, angle: Scalar, translation: Scalar) -> Matrix:
     """4x4 matrix of a rotation about a coordinate axis and a translation along this axis."""
     c, s = cos_sin(angle)
     T = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=object)
     i, j = (axis + 1) % 3, (axis + 2) % 3
     T[i, i], T[i, j], T[j, i], T[j, j] = c, -s, s, c
-    T[axis, 3] = slide
+    T[axis, 3] = translation
     return T
 
 
 def body_poses(robot: RobotModel, q: State) -> list[Matrix]:
-    """Return the 4x4 pose of each body in the base; the last is the base's own, the identity."""
+    """Return the 4x4 pose of each body in the base; the last entry, the base, is the identity."""
     T = [screw_matrix(0, 0, 0)] * (robot.nb + 1)
     for i, p in enumerate(robot.parent):
         row = robot.dh[i]
-        turned, slid = (0, q[i]) if robot.joints[i].kind == "prismatic" else (q[i], 0)
+        angle, translation = (0, q[i]) if robot.joints[i].kind == "prismatic" else (q[i], 0)
         T[i] = (
             T[p]
             @ screw_matrix(2, row.gamma, row.b)
             @ screw_matrix(0, row.alpha, row.a)
             @ screw_matrix(1, row.beta, 0)
             @ screw_matrix(2, row.theta, row.d)
-            @ screw_matrix(2, turned, slid)
+            @ screw_matrix(2, angle, translation)
         )
     return T
 
@@ -50,7 +50,7 @@ def body_poses(robot: RobotModel, q: State) -> list[Matrix]:
 def motion(
     robot: RobotModel, q: State, qd: State, qdd: State, base_acceleration: State
 ) -> tuple[list[Matrix], list[Vector], list[Vector], list[Vector], list[Vector]]:
-    """Return five lists: pose, ω, ω̇, v and v̇ (of the origin) of each body; the base's are last."""
+    """Return five lists over the bodies, the base last: pose, ω, ω̇, and v and v̇ of the origin."""
     T = body_poses(robot, q)
     zero = np.array([0, 0, 0], dtype=object)
     w, wd, v, vd = ([zero] * (robot.nb + 1) for _ in range(4))
@@ -77,7 +77,7 @@ def bodies(robot: RobotModel, T: list[Matrix]) -> Iterator[tuple[int, Scalar, Ve
 
 
 def unit_motion(robot: RobotModel, T: list[Matrix], i: int, point: Vector) -> tuple[Vector, Vector]:
-    """Return ω and the velocity of `point`, on a body beyond joint i, at unit speed of joint i."""
+    """Return ω and the velocity of a `point` on a body beyond joint i, at unit speed of joint i."""
     z = T[i][:3, 2]
     if robot.joints[i].kind == "prismatic":
         return 0 * z, z
@@ -170,14 +170,14 @@ def friction_torque(robot: RobotModel, qd: State) -> Vector:
 
 @with_coupling("passive_torque")
 def passive_torque(robot: RobotModel, q: State, qd: State) -> Vector:
-    """Torques against friction and springs, minus the gravity torques that are compensated."""
+    """Friction and spring torques, minus the gravity torques of the compensated masses."""
     springs = [s.stiffness * (x - s.reference) for s, x in zip(robot.springs, q, strict=True)]
     lifted = gravity_torque(robot._compensated_bodies(), q)
     return friction_torque(robot, qd) + np.array(springs) - lifted
 
 
 def base_in_file(robot: RobotModel) -> Matrix:
-    """4x4 pose of the canonical base in the frame of the file's base link."""
+    """4x4 pose of the canonical base in the frame of the base link."""
     return homogeneous(*robot.frames[robot.base_link].pose.inverse())
 
 
@@ -247,7 +247,7 @@ def centre_of_mass(robot: RobotModel, q: State) -> Vector:
 
 
 def centre_of_mass_jacobian(robot: RobotModel, q: State) -> Matrix:
-    """Jacobian of the centre of mass: its velocity at unit speed of joint i is column i."""
+    """Jacobian of the centre of mass: column i is its velocity at unit speed of joint i."""
     units = np.eye(robot.nv, dtype=int)
     columns = [momentum(robot, q, unit)[3:] / sum(robot.m) for unit in units]
     return np.array(columns, dtype=object).T
@@ -255,7 +255,7 @@ def centre_of_mass_jacobian(robot: RobotModel, q: State) -> Matrix:
 
 @with_coupling("momentum")
 def momentum(robot: RobotModel, q: State, qd: State) -> Vector:
-    """Angular and linear momentum of all bodies, in the frame of the file's base."""
+    """Angular and linear momentum of all bodies, in the frame of the base link."""
     T, w, _, v, _ = motion(robot, q, qd, [0] * robot.nv, [0, 0, 0])
     origin, R_file = robot.frames[robot.base_link].pose.r, base_in_file(robot)[:3, :3]
     angular, linear = np.zeros((2, 3), dtype=object)

@@ -15,10 +15,10 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 @by_definition("energy", "velocities")
 def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
-    """Kinetic energy T and potential energy U; a mass at the origin of the file's base has U = 0.
+    """Kinetic energy T and potential energy U; a mass at the origin of the base link has U = 0.
 
         T = ½ Σ (vᵢ · (mᵢ vᵢ + 2 ωᵢ × cᵢ) + ωᵢ · Jᵢ ωᵢ + (rotor inertia) q̇ᵢ²)
-        U = - g · Σ (first moment of each body about the origin of the file's base)
+        U = - g · Σ (first moment of each body about the origin of the base link)
 
     where `velocities` computes ω of each body and v of its origin.
     """
@@ -38,7 +38,7 @@ def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
 def velocities(
     robot: RobotModel, X: list[Displacement], qd: Vector
 ) -> tuple[list[Vector], list[Vector]]:
-    """Return ω of each body and v of its origin, in body axes; the last entries, the base's, are 0.
+    """Return ω of each body and v of its origin, in body axes; the last entries (base) are 0.
 
     From the origin of parent p, the origin of body i is at r + h z: r is fixed in the parent, z is
     the joint's axis, and a prismatic joint changes h. With the joint's unit twist (w, v):
@@ -96,7 +96,7 @@ def energy_regressor(
     """Energy regressor Y(q, q̇) with (T, U) = Y φ: column k has the energies for a unit φₖ.
 
     A body of mass m, first moment c and inertia J is fixed in frame i. The frame's origin is at o,
-    and the origin of the file's base at o₀. The energies of the body are
+    and the origin of the base link at o₀. The energies of the body are
 
         T = ½ m v · v + c · (v × ω) + ½ ω · J ω,   U = -m g · (o - o₀) - c · g
 
@@ -138,7 +138,7 @@ def energies_of(
 def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], list[Scalar]]:
     """Return g in the axes of each body's frame, and g · (o - o₀) for each frame's origin o.
 
-    o₀ is the origin of the file's base. The last entry of each list is that of the canonical base.
+    o₀ is the origin of the base link. The last entry of each list is that of the canonical base.
     """
     origin = robot.frames[robot.base_link].pose.r
     g: list[Vector] = [ZERO] * robot.nb + [robot.g]
@@ -151,7 +151,7 @@ def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], lis
 
 @by_definition("centre_of_mass", "composites")
 def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
-    """Centre of mass of all bodies, in the frame of the file's base."""
+    """Centre of mass of all bodies, in the frame of the base link."""
     _, c_hat = composite_moments(robot, robot.displacements(q), *mass_fractions(robot))
     base = robot.frames[robot.base_link].pose
     return base.R.T @ (c_hat[BASE] - base.r)
@@ -159,10 +159,10 @@ def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
 
 @by_definition("centre_of_mass_jacobian", "composites")
 def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
-    """Jacobian of the centre of mass, in the axes of the file's base.
+    """Jacobian of the centre of mass, in the axes of the base link.
 
-    The column of a joint with unit twist (w, v) is R (w × ĉ + m̂ v). R has the axes of the joint's
-    body in the base. m̂ and ĉ are the composite body's mass and first moment over the total mass.
+    The column of a joint with unit twist (w, v) is R (w × ĉ + m̂ v). R rotates from the joint's body
+    to the base link. The composite body's mass m̂ and first moment ĉ are divided by the total mass.
     """
     X = robot.displacements(q)
     m_hat, c_hat = composite_moments(robot, X, *mass_fractions(robot))
@@ -177,14 +177,14 @@ def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
 
 @by_definition("momentum", "velocities")
 def momentum(robot: RobotModel, q: Vector, qd: Vector) -> Vector:
-    """Angular momentum about the origin of the file's base and linear momentum, in base axes.
+    """Angular momentum about the origin of the base link and linear momentum, in base axes.
 
-    With angular velocity ω and velocity v of its origin, a body has the angular momentum l about
-    its origin and the linear momentum p:
+    If a body has the angular velocity ω and its origin the velocity v, the angular momentum l about
+    this origin and the linear momentum p are
 
         l = J ω + c × v,   p = m v + ω × c
 
-    The pair (l, p) is transformed to the base like a moment and a force. Rotors are left out.
+    The pair (l, p) is transformed to the base like a moment and a force. Rotors are not included.
     """
     X = robot.displacements(q)
     w, v = velocities(robot, X, qd)

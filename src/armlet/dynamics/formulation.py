@@ -19,7 +19,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Formulation:
-    """A function that computes a quantity, its source, and the robots for which it holds."""
+    """A function that computes a quantity, with metadata such as source and supported robots."""
 
     quantity: str
     name: str
@@ -31,26 +31,26 @@ class Formulation:
     joints: str = "RP"
     """Letters of the supported joint types: R (revolute) and P (prismatic)."""
     walks_twists: bool = False
-    """Whether the function iterates over all unit twists of each joint. The formulation then holds
-    for every joint type whose twists rotate about z, translate along z, or both."""
+    """Whether the function iterates over all unit twists of each joint. If so, the formulation
+    holds for all joint types whose twists are rotations about z, translations along z, or both."""
     topology: str = "tree"
     """Whether trees are supported ("tree") or serial arms only ("serial")."""
     minimal: bool = True
-    """Whether lumped bodies are supported: their masses may be zero, so no mass is a divisor."""
+    """Whether lumped bodies are supported: the function never divides by a mass, which may be 0."""
     traced: bool = False
     """Whether the function needs traced scalars, because it differentiates recorded operations."""
     starting_from: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """Name of an intermediate result, such as "bias" -> function for published counts without its
-    operations: it takes this result as an argument, or also returns it. Rotors have no inertia."""
+    """Intermediate result, such as "bias" -> variant of `function` that takes or also returns it,
+    to compare with published operation counts that exclude it. Variants ignore rotor inertia."""
     contends: bool = False
-    """Whether the search for the cheapest program tries the formulation: True if its count is the
-    lowest on some arm (see `benchmarks/search.py`) and it holds for all values of the constants."""
+    """Whether the search for the cheapest program tries the formulation. True if it has the lowest
+    operation count on some arm (`benchmarks/search.py`) and holds for all values of constants."""
     coupled: bool = False
     """Whether coupled joints are supported, by the function itself or by projection."""
 
     @property
     def is_built_in(self) -> bool:
-        """Whether armlet ships the formulation; the search for cheapest programs tries no other."""
+        """Whether armlet ships the formulation; program searches try no other formulations."""
         return self.function.__module__.partition(".")[0] == "armlet"
 
     def check(self, robot: RobotModel) -> None:
@@ -94,10 +94,10 @@ def describe(
     own_rotors: bool = False,
     **declared: Unpack[Declared],
 ) -> Callable[[Function], Function]:
-    """Return a decorator that attaches a `Formulation` to a function; `entry_of` returns it.
+    """Return a decorator that attaches a `Formulation`, the result of `entry_of`, to a function.
 
     The arguments are those of `armlet.formulation`. The decorated function includes rotor inertia
-    and, if the quantity is one of `PROJECTIONS`, holds for coupled joints.
+    and, if the quantity is in `PROJECTIONS`, supports coupled joints.
     """
     one_of(quantity, "quantity", QUANTITIES)
 
@@ -123,14 +123,14 @@ def entry_of(function: Callable[..., Any]) -> Formulation:
 def by_definition(
     quantity: str, name: str, *, contends: bool = False
 ) -> Callable[[Function], Function]:
-    """Return the decorator for a function that follows a definition and holds for all joints."""
+    """Return the `describe` decorator with source "by definition" and all joint types supported."""
     return describe(
         quantity, source="by definition", name=name, walks_twists=True, contends=contends
     )
 
 
 def with_rotors(quantity: str, function: Function) -> Function:
-    """Return a function that also adds rotor inertia to the result, if `quantity` is in `ROTORS`.
+    """Return a wrapper of `function` that adds rotor inertia, if `quantity` is in `ROTORS`.
 
     `function` itself gets a robot without rotor inertia, so that rotor inertia is added only once.
     """

@@ -14,7 +14,7 @@ from armlet.scalar import Matrix, Vector
 
 @by_definition("forward_kinematics", "two_axes", contends=True)
 def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
-    """The pose of a frame in the file's base: a homogeneous matrix, four by four.
+    """The pose of a frame relative to the base link: a 4x4 homogeneous matrix.
 
     The x and y axes and the origin of the frame are transformed towards the base, body by body; z
     is the cross product x × y.
@@ -31,10 +31,10 @@ def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -
 
 @by_definition("forward_kinematics", "rows", contends=True)
 def forward_kinematics_by_rows(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
-    """The pose of a frame in the file's base, with the rotation's rows computed from base to tip.
+    """The pose of a frame relative to the base link, with the rotation matrix computed row by row.
 
-    This takes more operations than `two_axes`, but most of them are common subexpressions with
-    `jacobian`: a program for both quantities needs few additional operations for the pose.
+    The rows are computed from the base to the tip. This takes more operations than `two_axes`, but
+    shares most of them with `jacobian`: a program for both needs few additional operations.
     """
     body, (R_frame, r) = robot.frame(frame)
     X = robot.displacements(q)
@@ -50,10 +50,10 @@ def forward_kinematics_by_rows(robot: RobotModel, q: Vector, frame: str | None =
 
 @by_definition("jacobian", "geometric")
 def jacobian(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
-    """The geometric Jacobian Jq of a frame: (ω, v) = Jq q̇ in the axes of the file's base.
+    """The geometric Jacobian Jq of a frame: (ω, v) = Jq q̇ in the axes of the base link.
 
-    With R the axes of the joint's body in the base and s the frame's origin in the body's frame,
-    the column of a joint with unit twist (w, v) is (R w, R (w × s + v)).
+    The column of a joint with unit twist (w, v) is (R w, R (w × s + v)). R is the rotation from the
+    joint's body to the base link, and s is the position of the frame's origin in the body's frame.
     """
     body, (_, r) = robot.frame(frame)
     X = robot.displacements(q)
@@ -74,12 +74,12 @@ def jacobian(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
 def frame_motion(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None
 ) -> tuple[Vector, Vector, Vector, Vector]:
-    """ω, v, ω̇ and a of a frame relative to the file's base, in the axes of that base.
+    """Return ω, v, ω̇ and a of a frame relative to the base link, in the axes of the base link.
 
     The recursion runs towards the base. Relative to body i, the frame is at s and moves with ω, v,
-    ω̇ and a. Relative to the parent, body i moves with the joint's velocity (ω_J, v_J), the unit
-    twist times q̇, and acceleration (α_J, a_J), the unit twist times q̈. Both are added, in the axes
-    of body i, so that a, ω̇, v and ω become those of the frame relative to the parent:
+    ω̇ and a. Joint i moves body i relative to its parent with the velocity (ω_J, v_J), the unit
+    twist times q̇, and the acceleration (α_J, a_J), the unit twist times q̈. In the axes of body i,
+    these updates make a, ω̇, v and ω those of the frame relative to the parent:
 
         a  += ω_J × (2 v + ω_J × s + v_J) + α_J × s + a_J
         ω̇  += ω_J × ω + α_J
@@ -91,10 +91,10 @@ def frame_motion(
     w, v, wd, a = ZERO, ZERO, ZERO, ZERO
     for i in reversed(robot.path(body)):
         rate, faster = joint_motion(robot, i, qd), joint_motion(robot, i, qdd)
-        swept = cross(rate.w, s) + rate.v
-        a = a + cross(rate.w, 2 * v + swept) + cross(faster.w, s) + faster.v
+        dv = cross(rate.w, s) + rate.v
+        a = a + cross(rate.w, 2 * v + dv) + cross(faster.w, s) + faster.v
         wd = wd + cross(rate.w, w) + faster.w
-        v, w = v + swept, w + rate.w
+        v, w = v + dv, w + rate.w
         a, wd, v, w = (X[i].vector(x) for x in (a, wd, v, w))
         s = X[i].point(s)
     R = robot.frames[robot.base_link].pose.R.T
@@ -121,7 +121,7 @@ def frame_acceleration(
 def frame_acceleration_bias(
     robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None
 ) -> Vector:
-    """Jq' q̇: the acceleration (ω̇, a) of a frame while no joint accelerates."""
+    """The acceleration (ω̇, a) of a frame at q̈ = 0: Jq' q̇, with Jq' of `jacobian_rate`."""
     return frame_acceleration(robot, q, qd, [0] * robot.nv, frame)
 
 
@@ -133,9 +133,9 @@ def jacobian_rate(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = 
 
 @by_definition("poses", "outward")
 def poses(robot: RobotModel, q: Vector, frames: Sequence[str] | None = None) -> Matrix:
-    """The pose of each frame in `frames`, by default of every frame, in the file's base.
+    """The pose of each frame in `frames`, by default of every frame, relative to the base link.
 
-    The axes R of each body, row by row, and its origin o are computed from the base to the tips:
+    The rotation R of each body, row by row, and its origin o are computed from base to tips, with
     oᵢ = oₚ + Rₚ r, where the origin of body i is at r in the frame of its parent p.
     """
     X = robot.displacements(q)
@@ -158,19 +158,19 @@ def jacobian_rates(
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The geometric Jacobian Jq of a frame and its first and second time derivatives.
 
-    The recursion runs from the frame to the base. In the axes of body i, the frame is at s, and the
-    origin of the next body towards the frame is at r; v, q̇ and q̈ are those of that body's joint.
+    The recursion runs from the frame to the base. s leads from the origin of body i to that of the
+    frame, r to that of the next body towards the frame; v, q̇ and q̈ belong to the next body's joint.
     Dots are rates relative to fixed axes, ω is the angular velocity of body i, and Ω = ω̇~ + ω̃ ω̃:
 
-        s = r + s of the next,   ṙ = ω × r + v q̇,   r̈ = Ω r + 2 ω × v q̇ + v q̈
+        s = r + (s of the next body),   ṙ = ω × r + v q̇,   r̈ = Ω r + 2 ω × v q̇ + v q̈
 
-    With the unit twist (w, v) of joint i, ẇ = ω × w, v̇ = ω × v, ẅ = Ω w, v̈ = Ω v, its columns are
+    Joint i, of unit twist (w, v), has ẇ = ω × w, v̇ = ω × v, ẅ = Ω w and v̈ = Ω v. The columns are
 
         Jq   = (w, w × s + v)
         Jq'  = (ẇ, ẇ × s + w × ṡ + v̇)
         Jq'' = (ẅ, ẅ × s + 2 ẇ × ṡ + w × s̈ + v̈)
 
-    rotated to the axes of the file's base, as in `jacobian`.
+    rotated to the axes of the base link, as in `jacobian`.
     """
     body, (_, s) = robot.frame(frame)
     X = robot.displacements(q)

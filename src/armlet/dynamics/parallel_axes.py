@@ -1,12 +1,12 @@
-"""Displacements of bodies from their parents, with fewer operations on parallel joint axes.
+"""Displacements of bodies from their parents, with fewer operations if joint axes are parallel.
 
 A run is a chain of bodies with parallel joint axes, in equal or opposite directions. The run starts
 on the parent of its first body. Relative to this parent, each body of the run rotates about the
-common direction, by the sum of the joint angles. Of a moment, only the component along the axes
-loads the joints of the run. The other components of moments and inertias are therefore transformed
-in one step to the parent on which the run starts. Likewise, the components of an angular velocity
-perpendicular to the axes are transformed in one step from that parent. This saves operations only
-if the run starts on the base or on a child of the base; elsewhere, each body is a run of its own.
+common direction, by the sum of the joint angles. The joints of the run are loaded only by the
+component of a moment along the axes. The other components of moments and inertias are therefore
+transformed in one step to the parent on which the run starts. Likewise, the perpendicular
+components of angular velocities are transformed in one step from that parent. This saves operations
+only if the run starts on the base or on one of its children; elsewhere, each body is its own run.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,9 +26,9 @@ class CarriedWrench:
     f: Vector
     t: Vector
     ahead: Vector = field(default_factory=lambda: ZERO)
-    """The moment, not included in `t`, that bodies further out in the run add perpendicular to the
-    axes. It loads no joint of the run and is added to the parent on which the run starts. Its axes
-    are those of the body when all angles q + θ of the run are zero."""
+    """The moment perpendicular to the joint axes from bodies further out in the run, not included
+    in `t`. It loads no joint of the run and is added to the parent on which the run starts. It is
+    in the axes that the body has when all angles q + θ of the run are zero."""
 
     def __add__(self, other: "CarriedWrench") -> "CarriedWrench":
         return CarriedWrench(self.f + other.f, self.t + other.t, self.ahead + other.ahead)
@@ -46,14 +46,14 @@ class CarriedBody:
     c: Vector
     J: Matrix
     ahead: Matrix = field(default_factory=lambda: NOTHING)
-    """The part of the inertia that loads no joint of the run, as for `CarriedWrench.ahead`."""
+    """Inertia of outer bodies of the run that loads no joint of the run: see `CarriedWrench`."""
 
     def __add__(self, other: "CarriedBody") -> "CarriedBody":
         m, c, J = self.m + other.m, self.c + other.c, self.J + other.J
         return CarriedBody(m, c, J, self.ahead + other.ahead)
 
     def wrench(self, w: Vector, v: Vector) -> CarriedWrench:
-        """The wrench that the body, at rest, needs for the acceleration (w, v): angular, linear."""
+        """The wrench for angular acceleration w and linear acceleration v of the body at rest."""
         f, t = self.m * v + cross(w, self.c), self.J @ w + cross(self.c, v)
         return CarriedWrench(f, t, self.ahead @ w)
 
@@ -66,7 +66,7 @@ class ParallelAxes:
     X: list[Displacement]
     start: list[int]
     """For each body, the first body of its run."""
-    turn: list[Screw]
+    rotation: list[Screw]
     """For each body, the rotation about z by the sum of the angles q + θ from its run's start."""
     is_opposite: list[bool]
     """For each body, whether its joint axis is opposite to that of the first body of its run."""
@@ -78,7 +78,7 @@ class ParallelAxes:
         """The wrench `carried` by body i, transformed to the frame of its parent."""
         f, t, ahead = carried.f, carried.t, carried.ahead
         if self.start[i] != i:  # it continues a run
-            ahead = self.robot._mounts[i].vector(ahead + self.turn[i].vector(across(t)))
+            ahead = self.robot._mounts[i].vector(ahead + self.rotation[i].vector(across(t)))
             return CarriedWrench(*self.X[i].wrench(f, along(t)), ahead)
         f, t = self._joint(i).wrench(f, t)
         return CarriedWrench(*self.robot._mounts[i].wrench(f, t + ahead))
@@ -88,7 +88,7 @@ class ParallelAxes:
         m, c, J, ahead = carried.m, carried.c, carried.J, carried.ahead
         if self.start[i] != i:  # it continues a run
             J_along = symmetric(0, 0, 0, 0, 0, J[2, 2])
-            ahead = self.robot._mounts[i].tensor(ahead + self.turn[i].tensor(J - J_along))
+            ahead = self.robot._mounts[i].tensor(ahead + self.rotation[i].tensor(J - J_along))
             return CarriedBody(*self.X[i].body(m, c, J_along), ahead)
         m, c, J = self._joint(i).body(m, c, J)
         return CarriedBody(*self.robot._mounts[i].body(m, c, J + ahead))
@@ -100,15 +100,15 @@ class ParallelAxes:
     def vector(self, i: int, v: Sequence[Vector]) -> Vector:
         """The parent's vector in the axes of body i, transformed in one step where possible.
 
-        `v` has one vector per body, the base's last. Only the component along the joint axis is
+        `v` has one vector per body, with the base last. Only the component along the joint axis is
         taken from the parent. The perpendicular components are taken from the body on which the run
-        of body i starts: these components of an angular velocity are equal along the run.
+        of body i starts, because these components of an angular velocity are equal along the run.
         """
         parent = self.robot._mounts[i].inverse().vector(v[self.robot.parent[i]])
-        return self.turn[i].inverse().vector(across(self.at_zero(i, v))) + along(parent)
+        return self.rotation[i].inverse().vector(across(self.at_zero(i, v))) + along(parent)
 
     def at_zero(self, i: int, v: Sequence[Vector]) -> Vector:
-        """The vector of the body on which the run of body i starts, in the axes of `ahead` of i."""
+        """The entry of `v` for the body on which the run starts, in the axes of `ahead` of i."""
         first = self.start[i]
         x, y, z = self.robot._mounts[first].inverse().vector(v[self.robot.parent[first]])
         return vector(x, -y, -z) if self.is_opposite[i] else vector(x, y, z)
@@ -126,9 +126,9 @@ class ParallelAxes:
 
 
 def parallel_axes(robot: RobotModel, q: Vector) -> ParallelAxes:
-    """The displacements and runs of a robot; a body that continues no run starts its own."""
+    """The displacements and runs of a robot; a body that continues no run starts a new run."""
     start: list[int] = []
-    turn: list[Screw] = []
+    rotation: list[Screw] = []
     is_opposite: list[bool] = []
     angle: list[tuple[Scalar, Scalar]] = []
     for i, p in robot.base_to_tips():
@@ -142,8 +142,8 @@ def parallel_axes(robot: RobotModel, q: Vector) -> ParallelAxes:
             start.append(i)
             angle.append(own)
             is_opposite.append(False)
-        turn.append(Screw(2, *cos_sin_of_sum(*angle[i]), 0))
-    return ParallelAxes(robot, robot.displacements(q), start, turn, is_opposite)
+        rotation.append(Screw(2, *cos_sin_of_sum(*angle[i]), 0))
+    return ParallelAxes(robot, robot.displacements(q), start, rotation, is_opposite)
 
 
 def _angle(robot: RobotModel, i: int, q: Vector) -> tuple[Scalar, Scalar]:
@@ -155,22 +155,22 @@ def _angle(robot: RobotModel, i: int, q: Vector) -> tuple[Scalar, Scalar]:
     theta = robot.dh[i].theta
     if not robot.joints[i].type.rotates:
         return 0, theta
-    turned = q[robot.q_of[i]][0]
-    return (turned + theta, 0) if quarter_turns(theta) is None else (turned, theta)
+    angle = q[robot.q_of[i]][0]
+    return (angle + theta, 0) if quarter_turns(theta) is None else (angle, theta)
 
 
 def _parallel(mount: Displacement) -> int:
     """1 if `mount` does not rotate, -1 if it rotates by a half turn about x, else 0."""
-    turns = [screw for screw in mount if not (is_zero(screw.s) and screw.c == 1)]
-    is_half = len(turns) == 1 and turns[0].k == 0 and is_zero(turns[0].s) and turns[0].c == -1
-    return 1 if not turns else -1 if is_half else 0
+    screws = [screw for screw in mount if not (is_zero(screw.s) and screw.c == 1)]
+    is_half = len(screws) == 1 and screws[0].k == 0 and is_zero(screws[0].s) and screws[0].c == -1
+    return 1 if not screws else -1 if is_half else 0
 
 
 def across(v: Vector) -> Vector:
-    """The part of a vector perpendicular to the z axis."""
+    """The component of a vector perpendicular to the z axis, as a vector."""
     return vector(v[0], v[1], 0)
 
 
 def along(v: Vector) -> Vector:
-    """The part of a vector along the z axis."""
+    """The component of a vector along the z axis, as a vector."""
     return vector(0, 0, v[2])

@@ -11,7 +11,7 @@ from armlet.scalar import Scalar, Vector, sign
 def friction_torque(robot: RobotModel, qd: Vector) -> list[Scalar]:
     """Viscous, Coulomb and constant friction: fᵥ q̇ + f꜀ sign(q̇) + f₀, joint by joint.
 
-    The inverse dynamics do not include friction: add it to them.
+    The inverse dynamics do not include these torques: motors need the sum of both.
     """
     return [drive_friction(drive, qd[i], sign(qd[i])) for i, drive in enumerate(robot.drives)]
 
@@ -19,19 +19,19 @@ def friction_torque(robot: RobotModel, qd: Vector) -> list[Scalar]:
 def drive_friction(drive: Drive, v: Scalar, direction: Scalar, stribeck: Scalar = 0) -> Scalar:
     """Friction of a drive at the velocity v: fᵥ v + (f꜀ + stribeck) direction + f₀.
 
-    `direction` is the sign of v, or a smooth function in its place.
+    `direction` is the sign of v, or a smooth approximation of the sign.
     """
     return drive.viscous * v + (drive.coulomb + stribeck) * direction + drive.offset
 
 
 @by_definition("passive_torque", "joint_by_joint")
 def passive_torque(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
-    """Friction and spring torques, less the gravity torques of the compensated masses.
+    """Friction and spring torques, minus the gravity torques of the compensated masses.
 
         (friction torque of q̇)ᵢ + kᵢ (qᵢ - rᵢ) - (gravity torque of the compensated masses)ᵢ
 
     with stiffness kᵢ and reference rᵢ of spring i. The inverse dynamics do not include these
-    torques: add them. The compensated masses are always lumped (see `lump`).
+    torques: motors need the sum of both. The compensated masses are always lumped (see `lump`).
     """
     friction = friction_torque(robot, qd)
     tau = [

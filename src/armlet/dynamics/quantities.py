@@ -15,9 +15,9 @@ class Quantity:
     minimal: bool = False
     """Whether the quantity stays the same when inertial parameters are lumped."""
     options: tuple[str, ...] = ()
-    """Further options, such as the wrench of the tool, a frame or the name of a formulation."""
+    """Names of optional arguments: the wrench of the tool, a frame, a formulation to use, …"""
     inverts: str = ""
-    """The name of the matrix to invert, which may be singular; empty if there is none."""
+    """The name of the matrix that is inverted and may be singular; empty if there is none."""
     results: tuple[str, ...] = ()
     """The names of the results, if the quantity has several."""
 
@@ -32,7 +32,7 @@ QUANTITIES = {
         ("q",), ("geometry", "inertia", "drive"), minimal=True,
     ),
     "inverse_inertia_matrix": Quantity(
-        "The inverse of the joint-space inertia matrix, rotor inertias taken into account.",
+        "The inverse of the joint-space inertia matrix, which includes rotor inertias.",
         ("q",), ("geometry", "inertia", "drive"), minimal=True, options=("inertia_matrix",),
         inverts="inertia_matrix",
     ),
@@ -45,7 +45,7 @@ QUANTITIES = {
         ("q",), ("geometry", "inertia", "gravity"), minimal=True,
     ),
     "coriolis_matrix": Quantity(
-        "The Coriolis matrix C(q, qd): b = C qd + g, and dH/dt - 2 C is skew.",
+        "Coriolis matrix C(q, qd): bias = C qd + gravity_torque; dH/dt - 2 C is skew-symmetric.",
         ("q", "qd"), ("geometry", "inertia"), minimal=True,
     ),
     "forward_dynamics": Quantity(
@@ -54,12 +54,12 @@ QUANTITIES = {
         inverts="inertia_matrix",
     ),
     "linearization": Quantity(
-        "Derivatives of the torques by qdd (H), qd (V) and q (P).",
+        "Derivatives of the torques with respect to qdd (H), qd (V) and q (P).",
         ("q", "qd", "qdd"), minimal=True, options=("inverse_dynamics",),
         results=("by_qdd", "by_qd", "by_q"),
     ),
     "forward_linearization": Quantity(
-        "Derivatives of the accelerations under torques tau by q, qd and tau.",
+        "Derivatives of the joint accelerations with respect to q, qd and the torques tau.",
         ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
         inverts="inertia_matrix", results=("by_q", "by_qd", "by_tau"),
     ),
@@ -74,7 +74,7 @@ QUANTITIES = {
         inverts="jacobian", results=("D", "C", "G"),
     ),
     "cartesian_linearization": Quantity(
-        "Derivatives of the torques by acceleration, velocity and displacement of a frame.",
+        "Torque derivatives with respect to a frame's acceleration, velocity and displacement.",
         ("q", "qd", "qdd"), minimal=True, options=("frame", "linearization"),
         inverts="jacobian", results=("by_acceleration", "by_velocity", "by_motion"),
     ),
@@ -82,7 +82,7 @@ QUANTITIES = {
         "Friction torques of the drives: viscous, Coulomb and constant.", ("qd",), ("drive",)
     ),
     "passive_torque": Quantity(
-        "Torques that motors need beyond the rigid bodies': friction, springs, less compensation.",
+        "Additional motor torques for friction and springs, minus compensated gravity torques.",
         ("q", "qd"), ("geometry", "gravity", "drive"), minimal=True,
     ),
     "forward_kinematics": Quantity(
@@ -94,15 +94,15 @@ QUANTITIES = {
         ("q",), ("geometry",), options=("frame",),
     ),
     "poses": Quantity(
-        "The poses of all frames in the base, or of those named: 4x4 homogeneous matrices.",
+        "The poses of all frames, or of the named frames, in the base: 4x4 homogeneous matrices.",
         ("q",), ("geometry",), options=("frames",),
     ),
     "frame_velocity": Quantity(
-        "The velocity of a frame (by default the tool): angular first, base axes.",
+        "The velocity of a frame (by default the tool): angular part first, in base axes.",
         ("q", "qd"), ("geometry",), options=("frame",),
     ),
     "frame_acceleration": Quantity(
-        "The acceleration of a frame (by default the tool): angular first, base axes.",
+        "The acceleration of a frame (by default the tool): angular part first, in base axes.",
         ("q", "qd", "qdd"), ("geometry",), options=("frame",),
     ),
     "frame_acceleration_bias": Quantity(
@@ -110,30 +110,30 @@ QUANTITIES = {
         ("q", "qd"), ("geometry",), options=("frame",),
     ),
     "jacobian_rate": Quantity(
-        "How fast the Jacobian of a frame (by default the tool) changes: angular rows first.",
+        "The time derivative of the Jacobian of a frame (by default the tool): angular rows first.",
         ("q", "qd"), ("geometry",), options=("frame",),
     ),
     "centre_of_mass": Quantity(
-        "The centre of mass of all moving bodies, in the base.", ("q",), ("geometry", "inertia"),
+        "The centre of mass of all moving bodies, in base axes.", ("q",), ("geometry", "inertia"),
     ),
     "centre_of_mass_jacobian": Quantity(
-        "The Jacobian of the centre of mass: its velocity is this times qd, in base axes.",
+        "The Jacobian of the centre of mass, in base axes: its product with qd is the velocity.",
         ("q",), ("geometry", "inertia"),
     ),
     "momentum": Quantity(
-        "Angular momentum about the base's origin and linear momentum of all bodies, base axes.",
+        "Angular momentum about the base's origin and linear momentum of all bodies, in base axes.",
         ("q", "qd"), ("geometry", "inertia"),
     ),
     "energy": Quantity(
         "Kinetic and potential energy.", ("q", "qd"), results=("kinetic", "potential")
     ),
     "regressor": Quantity(
-        "The regressor Y(q, qd, qdd): torques are Y phi, phi the minimal parameters or all.",
+        "The regressor Y(q, qd, qdd): torques are Y phi with minimal or all parameters phi.",
         ("q", "qd", "qdd"), ("geometry", "gravity"),
         options=("parameters", "rotors", "friction"),
     ),
     "gravity_regressor": Quantity(
-        "The gravity regressor Y(q): gravity torques are Y phi, phi the minimal parameters or all.",
+        "Gravity regressor Y(q): gravity torques are Y phi with minimal or all parameters phi.",
         ("q",), ("geometry", "gravity"), options=("parameters",),
     ),
     "energy_regressor": Quantity(

@@ -1,4 +1,4 @@
-"""Computations that formulations share: motions of bodies, joint torques, composite bodies."""
+"""Computations that formulations share: velocities, accelerations, torques, composite bodies."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -24,7 +24,7 @@ Pair = tuple[Vector, Vector]
 
 
 def joint_motion(robot: RobotModel, i: int, rate: Vector) -> Twist:
-    """The sum of the unit twists of joint i, each times its entry of `rate`.
+    """The sum of the unit twists of joint i, each multiplied by its entry of `rate`.
 
     With `rate` = q̇, this sum is the twist of body i relative to its parent, in the axes of body i.
     """
@@ -37,9 +37,9 @@ def joint_motion(robot: RobotModel, i: int, rate: Vector) -> Twist:
 def angular_rates(
     robot: RobotModel, X: list[Displacement], qd: Vector, qdd: Vector
 ) -> tuple[list[Vector], list[Vector]]:
-    """Angular velocity and acceleration of each body, in its own axes; the last, the base's, are 0.
+    """Angular velocity and acceleration of each body, in body axes; the last entries (base) are 0.
 
-    With the parent p of body i and the angular half w of the unit twist of joint i:
+    With the parent p of body i and the angular component w of the unit twist of joint i:
 
         ωᵢ = ωₚ + w q̇ᵢ,   ω̇ᵢ = ω̇ₚ + ωₚ × w q̇ᵢ + w q̈ᵢ
     """
@@ -47,10 +47,10 @@ def angular_rates(
     wd: list[Vector] = [ZERO] * (robot.nb + 1)
     for i, p in robot.base_to_tips():
         outward = X[i].inverse()
-        turned, turned_faster = joint_motion(robot, i, qd).w, joint_motion(robot, i, qdd).w
+        w_joint, wd_joint = joint_motion(robot, i, qd).w, joint_motion(robot, i, qdd).w
         w_p = outward.vector(w[p])
-        w[i] = w_p + turned
-        wd[i] = outward.vector(wd[p]) + cross(w_p, turned) + turned_faster
+        w[i] = w_p + w_joint
+        wd[i] = outward.vector(wd[p]) + cross(w_p, w_joint) + wd_joint
     return w, wd
 
 
@@ -59,22 +59,22 @@ def centripetal(w: Vector, r: Vector) -> Vector:
 
 
 def joint_acceleration(robot: RobotModel, i: int, w: Vector, qd: Vector, qdd: Vector) -> Vector:
-    """The acceleration of body i's origin that is due to motion along joint i, in body axes.
+    """The acceleration of the origin of body i due to translation along joint i, in body axes.
 
-    With the linear half v of the joint's unit twist and the angular velocity ω of body i, this is
-    the Coriolis acceleration 2 ω × v q̇ᵢ plus v q̈ᵢ. At a revolute joint, v is zero.
+    With the linear component v of the joint's unit twist and the angular velocity ω of body i, this
+    is the Coriolis acceleration 2 ω × v q̇ᵢ plus v q̈ᵢ. At a revolute joint, v is zero.
     """
     twice = joint_motion(robot, i, [2 * x for x in qd])
     return cross(w, twice.v) + joint_motion(robot, i, qdd).v
 
 
 class AngularMotion(NamedTuple):
-    """Angular velocity ω (w) and acceleration ω̇ (wd) of a body, in its own axes, with products."""
+    """Angular velocity ω (w) and acceleration ω̇ (wd) of a body, in its axes, and their products."""
 
     w: Vector
     wd: Vector
     Omega: Matrix
-    """Ω = ω̇~ + ω̃ ω̃: the acceleration of a body-fixed r is Ω r."""
+    """Ω = ω̇~ + ω̃ ω̃: a body-fixed point at r has the acceleration Ω r relative to the origin."""
     D: Vector
     """Entry i is the difference of squares ωⱼ² - ωₖ², for i, j, k in cyclic order."""
 
@@ -113,15 +113,15 @@ def with_products(w: Vector, wd: Vector, around: Scalar | None = None) -> Angula
 def angular_motions(
     robot: RobotModel, X: ParallelAxes, qd: Vector, qdd: Vector
 ) -> list[AngularMotion]:
-    """The angular motion of each body; the base, last, is at rest.
+    """The angular motion of each body; the last entry, for the base, is zero.
 
-    With the angular half w of the joint's unit twist:
+    With the angular component w of the joint's unit twist:
 
         ωᵢ = ωₚ + w q̇ᵢ,   ω̇ᵢ = ω̇ₚ + ωᵢ × z r + w q̈ᵢ
 
     Here ωₚ and ω̇ₚ are the vectors that `ParallelAxes.vector` returns: their components
-    perpendicular to z are those of the body on which the run of body i starts. The angular speed r
-    about z, from `ParallelAxes.rates`, is therefore relative to that body.
+    perpendicular to z are those of the body on which the run of parallel axes starts. The angular
+    speed r about z, computed by `ParallelAxes.rates`, is therefore relative to that body.
     """
     motions = [with_products(ZERO, ZERO)] * (robot.nb + 1)
     w, wd = [ZERO] * (robot.nb + 1), [ZERO] * (robot.nb + 1)
@@ -140,10 +140,10 @@ def angular_motions(
 def accelerations(
     robot: RobotModel, X: ParallelAxes, motions: list[AngularMotion], qd: Vector, qdd: Vector
 ) -> list[Vector]:
-    """The acceleration a of each body's origin; the last, the base's, is -g to include gravity.
+    """The acceleration a of each body's origin; the last entry, for the base, is -g for gravity.
 
     From the origin of parent p, the origin of body i is at r + h z: r is fixed in the parent, z is
-    the joint's axis, and a prismatic joint changes h. With the linear half v of the unit twist:
+    the joint's axis, and a prismatic joint changes h. v is the linear component of the unit twist:
 
         aᵢ  = aₚ + Ωₚ r + Ωᵢ h z + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
     """
@@ -180,7 +180,7 @@ def centres(robot: RobotModel) -> list[Vector]:
 
 
 def central_inertias(robot: RobotModel) -> list[Matrix]:
-    """The inertia of each body about its centre of mass, in its axes."""
+    """The inertia of each body about its centre of mass, in body axes."""
     bodies = zip(robot.m, robot.J, centres(robot), strict=True)
     return [J - point_inertia(m, com) for m, J, com in bodies]
 
@@ -217,7 +217,7 @@ def columns(
 
 
 def momentum(body: Body, twist: Pair | Matrix) -> Pair:
-    """m v + w × c, J w + c × v: momentum at velocity (w, v), or wrench at acceleration (w, v)."""
+    """(m v + w × c, J w + c × v): momentum at velocity (w, v), or wrench at acceleration (w, v)."""
     (m, c, J), (w, v) = body, twist
     return cross(w, c) + m * v, J @ w + cross(c, v)
 

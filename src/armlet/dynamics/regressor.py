@@ -26,13 +26,13 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero, sign
 
 PARAMETERS = ("minimal", "standard")
 DRIVE_OPTIONS = {"rotors": "rotor_inertia", "friction": "viscous"}
-"""For each option about drives, one of the parameters that it adds to a set."""
+"""Option for drive parameters -> one of the parameters that the option adds to a set."""
 PARAMETERS_AT_REST = (*PARAMETERS, "gravity")
 Columns = tuple[tuple[float, ...], ...]
 Parameters = str | Columns
 """The name of a set of parameters, or the columns of a `MinimalParameters`."""
 STATES = 3
-"""For ranks at random states: the least number of states, and of regressor rows per parameter."""
+"""Ranks are computed from at least this many random states and regressor rows per parameter."""
 
 
 @describe(
@@ -54,13 +54,13 @@ def regressor(
 ) -> Matrix:
     """Y(q, q̇, q̈) with τ = Y φ: column k has the joint torques for a unit parameter φₖ.
 
-    As in `newton_euler`, the acceleration a of each body's origin includes gravity. A body of mass
-    m, first moment c and inertia J needs, about its origin, with Ω = ω̇~ + ω̃ ω̃, the wrench
+    The acceleration a of a body's origin includes gravity, as in `newton_euler`. About this origin,
+    a body of mass m, first moment c and inertia J needs the wrench (f, t), with Ω = ω̇~ + ω̃ ω̃:
 
         f = m a + Ω c,   t = J ω̇ + ω × J ω + c × a
 
-    This wrench is linear in the ten parameters. For a unit of one parameter, it is transformed
-    towards the base. At each joint on the way, of unit twist (w, v), it gives the entry
+    This wrench is linear in the ten parameters. The wrench for a unit of one parameter is
+    transformed towards the base. At each joint of unit twist (w, v) on the way, it gives the entry
 
         w · t + v · f
 
@@ -84,8 +84,8 @@ def regressor(
 def gravity_regressor(robot: RobotModel, q: Vector, parameters: Parameters = "minimal") -> Matrix:
     """Y(q) with g = Y φ: the regressor of an arm at rest.
 
-    Gravity torques depend on fewer parameters: the columns are independent only for those of
-    `armlet.minimal_parameters(robot, of="gravity")` (Lin 1994, Theorem 4).
+    Gravity torques depend on fewer parameters than τ. The columns of Y are independent only for the
+    set `armlet.minimal_parameters(robot, of="gravity")` (Lin 1994, Theorem 4).
     """
     rest = [0] * robot.nv
     return torques_of(robot, q, rest, rest, full_sets(robot, parameters, PARAMETERS_AT_REST))
@@ -98,7 +98,7 @@ def full_sets(
     rotors: bool = False,
     friction: bool = False,
 ) -> list[list[Scalar]]:
-    """For each parameter, return standard parameters that make it 1 and the others of its set 0."""
+    """For each parameter of a set, return standard parameters that make it 1 and the others 0."""
     if isinstance(parameters, tuple):
         return [list(column) for column in parameters]
     one_of(parameters, "parameters", names)
@@ -118,8 +118,8 @@ def minimal_set(
 ) -> MinimalParameters[Model]:
     """Minimal parameters of a robot: in closed form, then reduced by rank if joints are coupled.
 
-    Torques of coupled joints are Γᵀ Y' φ', where φ' are the minimal parameters of free joints.
-    Dependent columns of Γᵀ Y' are found at random states and removed: φ'' = Λ' φ' = Λ' Λ φ.
+    Torques of coupled joints are Γᵀ Y' φ' (`armlet.dynamics.coupling`), with φ' for free joints.
+    Columns of Γᵀ Y' that are dependent at random states are removed: φ'' = Λ' φ' = Λ' Λ φ.
     """
     check_options(kind, of, rotors, friction)
     key = ("minimal parameters", rotors, friction, kind, of)
@@ -179,7 +179,7 @@ def torques_of(
 def with_columns(
     robot: RobotModel, name: str, taken: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Options of quantity `name`, with `MinimalParameters` replaced by columns and drive flags."""
+    """Return `options` with `MinimalParameters` replaced by their columns and by drive options."""
     parameters = options.get("parameters")
     if not isinstance(parameters, MinimalParameters):
         return dict(options)

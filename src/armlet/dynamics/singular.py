@@ -9,7 +9,7 @@ from armlet.robot import RobotModel
 from armlet.scalar import Matrix
 
 ROUNDING = 1e-13
-"""Pivots of H below this fraction of the inertia of all that the joint carries count as zero."""
+"""A pivot of H below this fraction of the inertia of the joint's composite body counts as zero."""
 WORST_CONDITION = 1e7
 """Above this condition number of a Jacobian, the square of its inverse has no correct digit."""
 
@@ -17,16 +17,16 @@ WORST_CONDITION = 1e7
 def joint_without_inertia(robot: RobotModel) -> int | None:
     """The index of the outermost joint that can move without moving any inertia, or None.
 
-    H at a random posture is eliminated from the tips to the base. A zero pivot shows that the joint
-    can move without inertia, if joints further out move suitably. Prismatic joints move by at most
-    the size of the links, because rounding would hide the inertia of small bodies that are further
-    away. For coupled joints, the index is that of the leading joint.
+    Gaussian elimination is applied to H at a random posture, from the tips to the base. A zero
+    pivot shows that this joint moves no inertia if joints further out move suitably. The random
+    positions of prismatic joints are at most the size of the links: with larger positions, rounding
+    could hide the inertia of small bodies. For coupled joints, the leading joint is returned.
     """
     lengths = [abs(float(x)) for row in robot.dh for x in (row.a, row.d)]
     lengths += [float(np.sqrt(abs(np.trace(J) / m))) for m, _, J in robot.bodies if m]
     length = max(lengths)
-    slides = [x.translates for i in robot._leaders for x in robot.twists[i]]
-    q = np.random.default_rng(0).uniform(-1, 1, robot.nv) * np.where(slides, length or 1.0, 1.0)
+    linear = [x.translates for i in robot._leaders for x in robot.twists[i]]
+    q = np.random.default_rng(0).uniform(-1, 1, robot.nv) * np.where(linear, length or 1.0, 1.0)
     H = composite_bodies(robot, q).astype(float)
     m_hat, _, J_hat = zip(*composites(robot, robot.joint_positions(q)), strict=True)
     sizes = [float(m_hat[i] if x.translates else np.trace(J_hat[i])) for i, x in robot._velocities]

@@ -27,15 +27,15 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
     m̂ and ψ are those of `articulated_bodies`, s is the joint's unit twist, and Bᵢⱼ transforms a
     twist from body j to body i beyond j; Bᵢ is Bᵢₚ, with the parent p. The factors of H = U D Uᵀ
     are the diagonal matrix D of all m̂ᵢ and the unit triangular matrix of all Uⱼᵢ = s · Bᵢⱼᵀ ψᵢ.
-    Three systems are solved, the first by a recursion to the base, the last by one to the tips:
+    Three systems are solved, the first by recursion to the base, the last by recursion to the tips:
 
         U φ̂ = φ:     φ̂ᵢ = φᵢ - s · ηᵢ,  ηₚ += Bᵢᵀ (ηᵢ + ψᵢ φ̂ᵢ)
         D φ̃ = φ̂:     φ̃ᵢ = φ̂ᵢ / m̂ᵢ
         Uᵀ q̈ = φ̃:    q̈ᵢ = φ̃ᵢ - ψᵢ · Bᵢ μₚ,  μᵢ = Bᵢ μₚ + s q̈ᵢ
 
-    `accelerations` runs these recursions, with zero `wrenches` and `zeta`. They are those of Saha
-    1999, (33) to (37) and appendix B, for trees, and about the joints' origins instead of the
-    centres of mass: the joint's unit twist s is then a coordinate axis.
+    `accelerations` runs these recursions, with zero `wrenches` and `zeta`. The recursions are those
+    of Saha 1999, (33) to (37) and appendix B, but on trees, and about the joints' origins instead
+    of the centres of mass: the joint's unit twist s is then a coordinate axis.
     """
     return accelerations(robot, q, phi, [NOTHING] * robot.nb, [NOTHING] * robot.nb)
 
@@ -57,8 +57,8 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[
         aᵢ = aₚ + Ωₚ (r + h z) + 2 ωᵢ × v q̇ᵢ,  from -g at the base
 
     For this motion, body i needs the wrench η = (t, f), where m, u and K are those of the augmented
-    body (see `augment`). ζ is the acceleration of body i relative to its parent that is due to
-    velocities and still missing in a:
+    body (see `augment`). ζ is the velocity-dependent acceleration of body i relative to its parent
+    that a does not include:
 
         fᵢ = Ωᵢ uᵢ + mᵢ aᵢ,   tᵢ = ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ,   ζᵢ = (ωₚ × w q̇ᵢ, 0)
 
@@ -104,10 +104,10 @@ def accelerations(
     """Joint accelerations q̈ under torques τ, with wrenches η that velocities and gravity require.
 
     Body i accelerates with s q̈ᵢ + ζᵢ relative to its parent p: s is the joint's unit twist, ζ the
-    part due to velocities. Bᵢ transforms a twist from the parent's frame to the body's, Bᵢᵀ a
+    velocity-dependent term. Bᵢ transforms a twist from the parent's frame to the body's, Bᵢᵀ a
     wrench from the body's frame to the parent's. m̂, ψ and M̂ⁱ are those of `articulated_bodies`. The
-    first recursion runs towards the base. The second computes accelerations μ outwards from the
-    base, where μ is zero:
+    first recursion runs towards the base. The second recursion computes the bodies' accelerations μ
+    from the base, where μ is zero, to the tips:
 
         uᵢ = τᵢ - s · ηᵢ,   ηₚ += Bᵢᵀ (ηᵢ + M̂ⁱ ζᵢ + ψᵢ uᵢ)
 
@@ -136,10 +136,10 @@ def accelerations(
 def articulated_bodies(
     robot: RobotModel, X: Sequence[Displacement]
 ) -> tuple[list[Scalar], list[Vector], list[Matrix]]:
-    """Return m̂, ψ and M̂ⁱ of each articulated body: m̂ is the inertia about or along its joint.
+    """Return m̂, ψ and M̂ⁱ of each articulated body; m̂ is the inertia about or along the joint axis.
 
-    Joint i, of unit twist s, is free. So only the part M̂ⁱ of the inertia M̂ᵢ loads the parent p.
-    Bᵢ transforms a twist from the parent's frame to the body's:
+    Joint i, of unit twist s, moves freely. Only the part M̂ⁱ of the inertia M̂ᵢ thus loads the parent
+    p. Bᵢ transforms a twist from the parent's frame to the body's:
 
         ψ̂ᵢ = M̂ᵢ s,  m̂ᵢ = s · ψ̂ᵢ + (rotor inertia),  ψᵢ = ψ̂ᵢ / m̂ᵢ
         M̂ⁱ = M̂ᵢ - ψ̂ᵢ ψᵢᵀ
@@ -179,7 +179,7 @@ def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:
 def translate(screw: Screw, J: Matrix, C: Matrix, M: Matrix) -> tuple[Matrix, Matrix]:
     """Return the blocks J and C of an articulated inertia after a screw's translation h along e.
 
-    With S = h ẽ, the new blocks are C' = C + S M and J' = J + S Cᵀ + (S C'ᵀ)ᵀ.
+    With S = h ẽ and the last block M, the new blocks are C' = C + S M, J' = J + S Cᵀ + (S C'ᵀ)ᵀ.
     """
     (i, j), k, h = screw.others, screw.k, screw.h
     new_J, new_C = np.array(J, dtype=object), np.array(C, dtype=object)

@@ -36,7 +36,7 @@ def angeles_ma(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def complement(robot: RobotModel, q: Vector) -> list[dict[int, Pair]]:
-    """Return T: for each body and each joint on its path, the body's twist at unit joint speed.
+    """Return T: the twist of each body at unit speed of each joint on the path to the base.
 
     If a body's origin has the twist (ω, v), the centre of mass moves with v + ω × com. Twists are
     transformed from parent to body like wrenches, with ω as the force and v as the moment.

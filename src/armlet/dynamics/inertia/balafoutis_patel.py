@@ -17,13 +17,13 @@ def balafoutis_patel_62(robot: RobotModel, q: Vector) -> Matrix:
 
     Augmented link i is body i with the masses beyond its revolute child joints lumped, off-line, at
     the origins of these joints. Generalised link i consists of the augmented links that joint i
-    carries. It has the first moment U and the inertia E; its mass m̂ is only that on prismatic
-    joints. It is added to generalised link p of the parent. With the origin of body i at r:
+    carries. It has the first moment U, the inertia E, and as mass m̂ only the mass on prismatic
+    joints. It is added to the generalised link of the parent p, where the origin of body i is at r:
 
         Uₚ += ᵖRᵢ Uᵢ,   Eₚ += ᵖRᵢ (Eᵢ - r̃ Ũᵢ - Ũᵢ r̃) ᵖRᵢᵀ
 
-    Further terms, for the mass on prismatic joints, are in `Displacement.body`. A unit acceleration
-    of joint i, of unit twist (w, v), needs the wrench
+    `Displacement.body` adds terms for the mass on prismatic joints. A unit acceleration of joint i,
+    of unit twist (w, v), needs the wrench
 
         f = w × Uᵢ + m̂ᵢ v,   t = Eᵢ w + Uᵢ × v
 

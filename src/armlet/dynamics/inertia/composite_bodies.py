@@ -24,7 +24,7 @@ def composite_bodies(robot: RobotModel, q: Vector) -> Matrix:
 
         (m̂, ĉ, Ĵ)ₚ += ᵖXᵢ (m̂, ĉ, Ĵ)ᵢ
 
-    A unit acceleration of joint i alone, of twist (w, v), needs the wrench
+    A unit acceleration of joint i alone, of unit twist (w, v), needs the wrench
 
         fᵢ = m̂ᵢ v + w × ĉᵢ,   tᵢ = Ĵᵢ w + ĉᵢ × v
 

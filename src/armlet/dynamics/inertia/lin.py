@@ -14,22 +14,22 @@ from armlet.scalar import Matrix, Vector
 class BaseReference(NamedTuple):
     """Quantities that Lin's formulations of the inertia matrix and the bias share.
 
-    Quantities of body j are in the axes of body j, about the reference point: the origin of the
+    Quantities of body j are in the axes of body j and about the reference point: the origin of the
     first body on the path to j. Quantities of a joint m on this path, j included, are at [j][m].
     """
 
     z: list[dict[int, Vector]]
     """The axis of joint m."""
     s_hat: list[dict[int, Vector]]
-    """ŝ = z × s of a revolute joint m, with s from the reference point to its origin; else zero."""
+    """ŝ = z × s if joint m is revolute, with s from the reference point to origin m; else zero."""
     p_hat: list[Vector]
     """The first moment of composite body j."""
     J_bar: list[Matrix]
     """J̄ = J - ½ tr(J) 1 of the inertia J of composite body j: the negative Euler tensor."""
     e: list[Vector]
-    """The force for a unit acceleration of joint j."""
+    """The force on composite body j for a unit acceleration of joint j."""
     a: list[Vector]
-    """The moment about the reference point for a unit acceleration of joint j."""
+    """The moment on composite body j for a unit acceleration of joint j."""
 
 
 @describe(
@@ -43,7 +43,7 @@ def lin(robot: RobotModel, q: Vector) -> Matrix:
 
     A unit acceleration of joint j alone needs the force e and the moment a on composite body j. All
     moments are about one reference point, so that only rotations are needed between frames. In
-    frame j, z is the axis of joint m, s its origin from the reference point, and ŝ = z × s (65):
+    frame j, z is the axis of joint m, s leads from this point to origin m, and ŝ = z × s (65):
 
         joint m revolute   Hₘⱼ = z · aⱼ - ŝ · eⱼ
         joint m prismatic  Hₘⱼ = z · eⱼ
@@ -61,7 +61,7 @@ def lin(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
-    """Compute the quantities that Lin's formulations share, in the bodies' frames.
+    """Compute the quantities that Lin's formulations share, in body axes.
 
     From the parent p outwards to j, with r from origin p to origin j and com the centre of mass
     (24)-(27):
@@ -75,7 +75,7 @@ def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
         p̂ⱼ = mⱼ pⱼ + Σ ʲRᵢ p̂ᵢ
         J̄ⱼ = Ĩⱼ - mⱼ pⱼ pⱼᵀ + Σ ʲRᵢ J̄ᵢ ʲRᵢᵀ,    i the children
 
-    Then, as the inertia about the reference is J̄ - tr(J̄) 1 (62), (63):
+    Then, as the inertia about the reference point is J̄ - tr(J̄) 1 (62), (63):
 
         revolute  eⱼ = z × p̂ⱼ - m̂ⱼ ŝⱼ,    aⱼ = (J̄xz, J̄yz, -J̄xx - J̄yy) + ŝⱼ × p̂ⱼ
         prismatic eⱼ = m̂ⱼ z,              aⱼ = p̂ⱼ × z

@@ -1,12 +1,12 @@
 """The inertia matrix by Lin and Fang: five formulations from composite bodies.
 
 Composite body i is body i with all bodies it carries. It has mass m̂ᵢ, first moment ĉᵢ and inertia
-Ĵᵢ about the origin and in the axes of frame i. A unit acceleration of joint i alone, with the axis
-(w, v), needs the force and the moment about this origin
+Ĵᵢ about the origin and in the axes of frame i. A unit acceleration of joint i alone, with the unit
+twist (w, v), needs the force and the moment about this origin
 
     fᵢ = w × ĉᵢ + m̂ᵢ v,    tᵢ = Ĵᵢ w + ĉᵢ × v                            (7), (8)
 
-Entry (j, i) of H, for j between i and the base, is their projection on the axis of joint j.
+Entry (j, i) of H, for j between i and the base, is their projection on the unit twist of joint j.
 The formulations differ in the axes used for the projection (Lin and Fang 1999).
 """
 
@@ -119,7 +119,7 @@ def lin_fang_4(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 
     The rotations ⁿRᵢ and the vectors s from the parent's origin to the body's are computed first,
     in frame n. The wrench (f, t) of column i is rotated to frame n once, and then needs no rotation
-    on the way to the base. From joint j to its parent p:
+    on the way to the base. From body j to its parent p:
 
         tₚ = tⱼ + sⱼ × f,    Hₚᵢ = ⁿRₚ w · tₚ + ⁿRₚ v · f
     """
@@ -167,7 +167,7 @@ def kawasaki(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), from first moments about the parents' origins.
 
     Composite body i has the first moment hᵢ about the origin of its parent p, in the parent's axes,
-    and the inertia Ĵᵢ about the body's origin, in body axes. With s from origin p to origin i
+    and the inertia Ĵᵢ about the body's origin, in body axes. With s from origin p to origin i:
 
         hᵢ = ᵖRᵢ (cᵢ + Σ h of the children) + m̂ᵢ s                          (B1), (B3)
         Ĵₚ = Jₚ + Σ (ᵖRᵢ Ĵᵢ ᵖRᵢᵀ - s̃ h̃ᵢ - h̃ᵢ s̃ + m̂ᵢ s̃ s̃)                  (B2), (B4)
@@ -195,8 +195,8 @@ def from_parents(
 ) -> Matrix:
     """Compute H from first moments of composite bodies in their parents' axes.
 
-    In these axes, `h` is about the parent's origin; `c_p` (ĉᵢ below) is about the body's origin, at
-    s. Column i starts in the frame of the parent p, with the axis (w, v) in the axes of p:
+    `h` is about the parent's origin, `c_p` (ĉᵢ below) about the body's origin, at s in parent p.
+    Column i starts in the frame of p, with the unit twist (w, v) of joint i in the axes of p:
 
         revolute joint    f = w × ĉᵢ,    t = ᵖRᵢ Ĵᵢ w + s × f
         prismatic joint   f = m̂ᵢ v,      t = hᵢ × v

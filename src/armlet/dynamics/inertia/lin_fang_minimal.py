@@ -1,7 +1,7 @@
 """The inertia matrix from minimal parameters alone, by Lin and Fang.
 
-The first moment and the inertia of composite body i, about its origin and in its axes, have a
-constant part and a part that varies with q:
+The first moment and the inertia of composite body i, about its origin and in its axes, are
+the sums of a constant term and a term that varies with q:
 
     ĉᵢ = kᵢ + lᵢ,    Ĵᵢ = Uᵢ + Vᵢ                                          (22), (23)
 
@@ -58,7 +58,7 @@ def from_minimal(entries: FromComposites, robot: RobotModel, q: Vector) -> Matri
 
     A unit acceleration of joint i needs the moment tᵢ = Ĵᵢ w + ĉᵢ × v. For joints before s (see the
     module's docstring), all revolute axes are along u, so H depends only on the component u · tᵢ,
-    which rotations do not change. `entries` gets ĉ and Ĵ with which tᵢ is zero, and so transforms
+    which rotations do not change. `entries` gets modified ĉ and Ĵ that make tᵢ zero, and transforms
     only the force fᵢ = w × ĉᵢ + m̂ᵢ v. The missing terms are then added for joint i and all joints j
     between i and the base, as in (30)-(32):
 
@@ -112,15 +112,15 @@ def composites(
 def over_joint(
     joint: Screw, axis: Twist, constant: Body, l: Vector, V: Matrix, u: Vector | None
 ) -> tuple[Vector, Matrix]:
-    """Return l' and V': l and V of body i transformed over joint i, but not yet rotated.
+    """Return l' and V': l and V of body i after the translation of joint i, before its rotation.
 
     Joint i translates by h along z. k and U are those of `minimal_bodies`:
 
         revolute   l' = k + l         V' = U + V - h (z̃ l̃' + l̃' z̃)                  (24), (34)
         prismatic  l' = l + m̂ h z     V' = V - h (z̃ ĉ~ + ĉ~ z̃) - m̂ h² z̃ z̃           (24), (35)
 
-    For joints before s (see the module's docstring), a = z - (u · z) u is the part of z
-    perpendicular to u, which is zero for a revolute joint, and V is the scalar u · V u:
+    For joints before s (see the module's docstring), V is the scalar u · V u. a = z - (u · z) u is
+    the component of z perpendicular to u; a is zero if joint i is revolute:
 
         revolute   V' = Uzz + V
         prismatic  V' = V + h (m̂ h az + 2 κ² + 2 a · l),    κ² = a · k                   (40)
@@ -144,19 +144,19 @@ def over_mount(
     scalar u · V u grows by 2 (b - (u · b) u) · l, (36)-(40). If i is s, this scalar is first
     computed from V in the axes of `mount`, where u is constant.
     """
-    turn = joint._replace(h=0)
+    rotation = joint._replace(h=0)
     if u_p is None:
-        _, l, V = Displacement((*mount, turn)).body(0, l, V)
+        _, l, V = Displacement((*mount, rotation)).body(0, l, V)
         return l, V
     if u_i is None:
-        _, _, V = turn.body(0, l, V)
+        _, _, V = rotation.body(0, l, V)
         V = inertia_about(mount.inverse().vector(u_p), V)
-    l = mount.vector(turn.vector(l))
+    l = mount.vector(rotation.vector(l))
     return l, V + 2 * across(u_p, mount.origin()) @ l
 
 
 def across(u: Vector, r: Vector) -> Vector:
-    """Part of r perpendicular to the unit vector u."""
+    """Component of r perpendicular to the unit vector u, as a vector."""
     return r - (u @ r) * u
 
 

@@ -1,4 +1,4 @@
-"""The inertia matrix by Renaud: composite bodies with constant parts computed off-line."""
+"""The inertia matrix by Renaud: composite bodies with constant terms computed off-line."""
 
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.lin_fang import lin_fang_3

@@ -18,7 +18,7 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), as the product of its operator factors.
 
     `kalman_filter` computes the inertias D̂, unit twists h and gains G, and for each body the
-    transition operator φ, which transforms a wrench from the body to its parent. With F for the
+    transition operator φ, which transforms a wrench from the body to its parent. F denotes the
     operator factor 1 + h φ K of (6.2.18):
 
         H = F D̂ Fᵀ,   Fᵢᵢ = 1

@@ -44,8 +44,8 @@ def walker_orin(robot: RobotModel, q: Vector) -> Matrix:
 
     Composite body i is body i welded to all bodies it carries, with mass m̂ᵢ, centre of mass R̂ᵢ in
     frame i and inertia Êᵢ about this centre. A child i is added to its parent p, with d from the
-    centre of the parent to that of the child. Their parallel-axis terms add up to a term with the
-    reduced mass m̂ₚ m̂ᵢ / (m̂ₚ + m̂ᵢ):
+    centre of the parent to that of the child. The parallel-axis terms of both bodies add up to a
+    term with the reduced mass m̂ₚ m̂ᵢ / (m̂ₚ + m̂ᵢ):
 
         d  = ᵖXᵢ R̂ᵢ - R̂ₚ
         Êₚ += ᵖRᵢ Êᵢ ᵖRᵢᵀ - m̂ₚ m̂ᵢ / (m̂ₚ + m̂ᵢ) d̃ d̃

@@ -1,4 +1,4 @@
-"""Inverse dynamics: one file per source."""
+"""Inverse-dynamics formulations, one file per source."""
 
 from armlet.dynamics.inverse import (
     angeles_ma_rojas,

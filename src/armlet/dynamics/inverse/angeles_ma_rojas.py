@@ -22,15 +22,15 @@ from armlet.scalar import Scalar, Vector
 def angeles_ma_rojas(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by Kane's equations.
 
-    At unit speed of joint i, of unit twist (w, v), each body j from i outwards has the angular
-    velocity w, and its centre of mass, at rᵢⱼ from the origin of frame i, has the velocity
+    Joint i has the unit twist (w, v). At unit speed of joint i, each body j that it carries has the
+    angular velocity w, and the centre of mass of j, at rᵢⱼ from the origin of frame i, the velocity
     w × rᵢⱼ + v. The torque is the power of all forces F and moments M at these partial velocities:
 
         τᵢ  = Σⱼ w · (Mⱼ + rᵢⱼ × Fⱼ) + v · Fⱼ
         Fⱼ  = mⱼ a_comⱼ,   Mⱼ = Iⱼ ω̇ⱼ + ωⱼ × Iⱼ ωⱼ
 
-    The accelerations of the centres of mass are computed from the base, where they are -g, to the
-    tips. With Ω = ω̇~ + ω̃ ω̃ and the origin of body i at r in its parent p:
+    The accelerations of the centres of mass are computed from the base to the tips, starting with
+    -g at the base. With Ω = ω̇~ + ω̃ ω̃ and the origin of body i at r in its parent p:
 
         a_comᵢ = a_comₚ + Ωₚ (r - comₚ) + Ωᵢ comᵢ + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
 
@@ -39,7 +39,7 @@ def angeles_ma_rojas(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> l
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)
     w, wd = angular_rates(robot, X, qd, qdd)
-    Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
+    Omega = [angular_acceleration_tensor(*rates) for rates in zip(w, wd, strict=True)]
     com.append(ZERO)
     a_com: list[Vector] = [ZERO] * robot.nb + [-robot.g]
     f, t = [ZERO] * robot.nb, [ZERO] * robot.nb

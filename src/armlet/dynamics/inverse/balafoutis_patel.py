@@ -23,7 +23,7 @@ def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations about the centres of mass.
 
     The recursions and symbols are those of `luh_walker_paul`, with Ω = ω̇~ + ω̃ ω̃. The moment M in
-    Euler's equation is the dual vector of a tensor M~, computed from the Euler tensor
+    Euler's equation is the axial vector of a tensor M~, computed from the Euler tensor
     E = ½ tr(I) 1 - I of the inertia:
 
         aᵢ  = aₚ + Ωₚ r + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
@@ -58,8 +58,8 @@ def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
 
         uᵢ  = cᵢ + Σ m̂ r,   Kᵢ = Jᵢ - Σ m̂ r̃ r̃
 
-    Let Ω = ω̇~ + ω̃ ω̃, and (w, v) the joint's unit twist. The acceleration a of the origin, -g at the
-    base, is computed from the base to the tips. A prismatic joint adds ζ. μ is part of the moment:
+    With Ω = ω̇~ + ω̃ ω̃ and the joint's unit twist (w, v), the acceleration a of the origin, -g at the
+    base, is computed from base to tips. A prismatic joint adds ζ; μ is the moment due to rotation:
 
         ζᵢ  = 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         aᵢ  = aₚ + Ωₚ r + ζᵢ

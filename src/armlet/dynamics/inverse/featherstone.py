@@ -16,17 +16,17 @@ from armlet.scalar import Matrix, Scalar, Vector
 def featherstone(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by spatial Newton-Euler equations.
 
-    A motion is a pair (angular, linear) and a force a pair (force, moment), about the origin and
-    in the axes of the body; S = (w, v) is the joint's unit twist. × is `spatial_cross`, and
-    `momentum` multiplies by the spatial inertia I. Velocities V and accelerations A, which start
-    from 0 and (0, -g) at the base, and forces F are
+    A motion is a pair (angular, linear) and a force F a pair (force f, moment t), about the origin
+    and in the axes of the body. The joint's unit twist is S = (w, v), × is `spatial_cross`, and
+    `momentum` multiplies by the spatial inertia I. The recursions for velocities V and
+    accelerations A start from 0 and (0, -g) at the base:
 
         Vᵢ  = Vₚ + S q̇ᵢ
         Aᵢ  = Aₚ + Vᵢ × S q̇ᵢ + S q̈ᵢ
         Fᵢ  = I Aᵢ + Vᵢ × I Vᵢ
 
-    Inwards, `joint_torques` adds the forces of the children to Fᵢ and projects the sum on S:
-    τᵢ = S · Fᵢ. The sources leave out gravity and the offset in the transformation.
+    From the tips to the base, `joint_torques` adds the children's forces to Fᵢ and projects the sum
+    on S: τᵢ = w · t + v · f. The sources leave out gravity and the offset in the transformation.
     """
     n = robot.nb
     X = robot.displacements(q)

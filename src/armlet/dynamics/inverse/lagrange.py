@@ -17,13 +17,13 @@ from armlet.scalar import Matrix, Scalar, Vector
 def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), in closed form with 4x4 matrices.
 
-    With W the pose of a body in the base and E its `pseudo_inertia`, whose last column is (c, m):
+    W is the pose of a body in the base, and E its `pseudo_inertia`, whose last column is (c, m):
 
         τᵢ  = Σ_{j≥i} (Σ_{k≤j} tr(∂Wⱼ/∂qᵢ Eⱼ (∂Wⱼ/∂qₖ)ᵀ) q̈ₖ
                      + Σ_{k,l≤j} tr(∂Wⱼ/∂qᵢ Eⱼ (∂²Wⱼ/∂qₖ∂qₗ)ᵀ) q̇ₖ q̇ₗ
                      - (g, 0) · ∂Wⱼ/∂qᵢ (c, m)ⱼ)
 
-    With ᵏWⱼ the pose of body j in frame k, a derivative by qₖ inserts the joint's `twist_matrix` Qₖ
+    With the pose ᵏWⱼ of body j in frame k, a derivative by qₖ inserts the joint's `twist_matrix` Qₖ
     after Wₖ: ∂Wⱼ/∂qₖ = Wₖ Qₖ ᵏWⱼ and, for k ≤ l, ∂²Wⱼ/∂qₖ∂qₗ = ∂Wₗ/∂qₖ Qₗ ˡWⱼ.
     """
     n = robot.nb
@@ -56,8 +56,8 @@ def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
     """Joint torques τ(q, q̇, q̈), by recursions of 4x4 matrices.
 
     W is the pose of a body in the base, A its pose in the parent, E its `pseudo_inertia`, whose
-    last column is (c, m), and Q the joint's `twist_matrix`. `pose_rates` computes Ẅ. Then, from the
-    tips to the base, with the first moment and the mass of the composite body in ĉ:
+    last column is (c, m), and Q the joint's `twist_matrix`. `pose_rates` computes Ẅ. From the tips
+    to the base, D and the first moment and mass ĉ of the composite body are summed:
 
         Dᵢ  = Eᵢ Ẅᵢᵀ + Σ A D of the children
         ĉᵢ  = (c, m)ᵢ + Σ A ĉ of the children
@@ -84,13 +84,13 @@ def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
 def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by recursions of 3x3 matrices.
 
-    W has the axes of a body in the base, R and r are the body's axes and origin in its parent p, E
-    is the Euler tensor of its inertia, and (w, v) its joint's unit twist. `pose_rates` computes W,
-    Ẇ and Ẅ. The acceleration of the origin is, in the base's axes,
+    W rotates from a body to the base; R and r are rotation and origin of the body in its parent p.
+    E is the Euler tensor of the inertia, (w, v) the joint's unit twist. `pose_rates` computes W,
+    Ẇ and Ẅ. The acceleration of the origin is, in base axes,
 
         aᵢ  = aₚ + Ẅₚ r + 2 Ẇᵢ v q̇ᵢ + Wᵢ v q̈ᵢ
 
-    Towards the base, with the force f in the base's axes and m̂, ĉ of the composite body:
+    Towards the base, with force f in base axes, mass m̂ and first moment ĉ of the composite body:
 
         fᵢ  = mᵢ aᵢ + Ẅᵢ cᵢ + Σ f of the children
         Dᵢ  = cᵢ aᵢᵀ + Eᵢ Ẅᵢᵀ + Σ (R D + r fᵀ) of the children
@@ -117,18 +117,18 @@ def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
     tau = []
     for i, (w_axis, v_axis) in enumerate(robot.unit_twists):
         dW = W[i] @ skew(w_axis)
-        turning = double_dot(dW, D[i]) - robot.g @ dW @ c_hat[i]
-        along = W[i] @ v_axis @ (f_0[i] - m_hat[i] * robot.g)
-        tau.append(turning + along)
+        angular = double_dot(dW, D[i]) - robot.g @ dW @ c_hat[i]
+        linear = W[i] @ v_axis @ (f_0[i] - m_hat[i] * robot.g)
+        tau.append(angular + linear)
     return tau
 
 
 def pose_rates(
     robot: RobotModel, A: list[Matrix], Q: list[Matrix], qd: Vector, qdd: Vector
 ) -> tuple[list[Matrix], list[Matrix], list[Matrix]]:
-    """The pose W of each body in the base, Ẇ and Ẅ; the last entry of each list is the base's.
+    """Return the pose W of each body in the base, Ẇ and Ẅ; the last entries are those of the base.
 
-    With the pose A in the parent, whose first and second derivatives by q are A Q and A Q Q:
+    A is the pose of body i in its parent p; its first two derivatives by q are A Q and A Q Q:
 
         Wᵢ  = Wₚ A
         Ẇᵢ  = Ẇₚ A + Wₚ A Q q̇ᵢ

@@ -23,9 +23,9 @@ from armlet.scalar import Scalar, Vector
 def luh_walker_paul(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by vector Newton-Euler equations in the bodies' axes.
 
-    `angular_rates` computes ω and ω̇. The acceleration a of the body's origin is -g at the base.
-    With the origin of body i at r in its parent p, the linear half v of the joint's unit twist, and
-    the inertia I about the centre of mass com, force F and moment M follow from base to tips:
+    `angular_rates` computes ω and ω̇. Body i has its origin at r in the parent p, and the inertia I
+    about the centre of mass com; v is the linear component of the joint's unit twist. The origin's
+    acceleration a, -g at the base, the force F and the moment M are computed from base to tips:
 
         aᵢ  = aₚ + ω̇ₚ × r + ωₚ × (ωₚ × r) + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         Fᵢ  = mᵢ (aᵢ + ω̇ᵢ × comᵢ + ωᵢ × (ωᵢ × comᵢ))

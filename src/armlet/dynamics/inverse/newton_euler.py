@@ -20,9 +20,9 @@ def newton_euler(
 ) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by augmented bodies and the angular acceleration tensor.
 
-    The mass beyond a revolute joint acts, at every joint angle, like a point mass at the joint's
-    origin. It is therefore lumped there on the parent, off-line. Augmented body i has the first
-    moment uᵢ and the inertia Kᵢ of body i and of these point masses. Its mass mᵢ is zero if joint i
+    At every angle of a revolute joint, the mass beyond it acts on the parent like a point mass at
+    the joint's origin, and is therefore lumped there, off-line. Augmented body i has the first
+    moment uᵢ and the inertia Kᵢ of body i and of these point masses. The mass mᵢ is zero if joint i
     is revolute, because the mass is then lumped on the parent.
 
     `angular_motions` computes ω, ω̇ and Ω = ω̇~ + ω̃ ω̃, and `accelerations` the acceleration a of each
@@ -31,7 +31,7 @@ def newton_euler(
         fᵢ = Ωᵢ uᵢ + mᵢ aᵢ,   tᵢ = Kᵢ ω̇ᵢ + ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ
 
     plus, on the tool's body, the wrench that the tool exerts on the world. Towards the base, these
-    wrenches are summed, and projected on the joint's unit twist (w, v):
+    wrenches are summed, and each sum is projected on the joint's unit twist (w, v):
 
         (f, t)ₚ += ᵖXᵢ (f, t)ᵢ,   τᵢ = w · tᵢ + v · fᵢ
 

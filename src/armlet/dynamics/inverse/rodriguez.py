@@ -16,13 +16,13 @@ def rodriguez(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Sca
 
     A motion is a pair (angular, linear) and a force a pair (moment, force), about the body's origin
     and in the axes of the base. r leads from the parent's origin to the body's, and Φ = [1 r̃; 0 1].
-    The joint's unit twist is S = (w, v), the inertia I = [J c̃; -c̃ m]. Velocities V = (ω, v) and
-    accelerations A start from 0 and (0, -g) at the base:
+    The joint's unit twist is S = (w, v), the inertia I = [J c̃; -c̃ m]. The recursions for velocities
+    V and accelerations A start from 0 and (0, -g) at the base:
 
         Vᵢ  = Φᵀ Vₚ + S q̇ᵢ
         Aᵢ  = Φᵀ Aₚ + S q̈ᵢ + (ωₚ × w q̇ᵢ, ωₚ × (ωₚ × r) + 2 ωₚ × v q̇ᵢ)
 
-    Only the angular half ω of V is used. The forces F are summed from the tips to the base:
+    Only the angular component ω of V is used. The forces F are summed from the tips to the base:
 
         Fᵢ = I Aᵢ + (ωᵢ × J ωᵢ, ωᵢ × (ωᵢ × c)) + Σ Φ F of the children,   τᵢ = S · Fᵢ
 

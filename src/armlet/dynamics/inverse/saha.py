@@ -11,19 +11,19 @@ from armlet.scalar import Scalar, Vector
 def saha(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by the decoupled natural orthogonal complement.
 
-    Twists (angular, linear) and wrenches (moment, force) are about the centres of mass; r leads
-    from the centre of the parent p to the origin of body i, com from there to the centre of body i.
+    Twists (angular, linear) and wrenches (moment, force) are about the centres of mass. r leads
+    from the centre of the parent p to origin i, and com from origin i to the centre of body i.
     The joint's unit twist is S = (w, w × com + v), and the parent's twist is transformed by
 
         B   = [1 0; -(r + com)~ 1],   Ḃ = [0 0; -(ωₚ × r + ωᵢ × com + v q̇ᵢ)~ 0]
 
-    The twists ν and their rates ξ = (ω̇, a_com) start from 0 and (0, -g) at the base; ωᵢ × S is the
-    cross product with each half of S:
+    The twists ν and their rates ξ = (ω̇, a_com) start from 0 and (0, -g) at the base. ωᵢ × S is the
+    cross product of ωᵢ with both components of S:
 
         νᵢ  = B νₚ + S q̇ᵢ
         ξᵢ  = B ξₚ + Ḃ νₚ + S q̈ᵢ + ωᵢ × S q̇ᵢ
 
-    Only the angular half ω of ν is used. The wrenches γ are summed from the tips to the base:
+    Only the angular component ω of ν is used. The wrenches γ are summed from the tips to the base:
 
         γᵢ = (I ω̇ᵢ + ωᵢ × I ωᵢ, m a_com) + Σ Bᵀ γ of the children,   τᵢ = S · γᵢ
     """
@@ -41,10 +41,10 @@ def saha(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     for i, p in robot.base_to_tips():
         inward = X[i].inverse()
         _, v_com = S[i]
-        slide = robot.unit_twists[i][1] * qd[i]
+        v_joint = robot.unit_twists[i][1] * qd[i]
         w_p, wd_p = inward.vector(w[p]), inward.vector(wd[p])
         a_com[i] = inward.vector(a_com[p] + cross(wd[p], r[i]) + centripetal(w[p], r[i]))
-        a_com[i] = a_com[i] + cross(wd_p, com[i]) + cross(w_p, cross(w[i], com[i]) + slide)
+        a_com[i] = a_com[i] + cross(wd_p, com[i]) + cross(w_p, cross(w[i], com[i]) + v_joint)
         a_com[i] = a_com[i] + v_com * qdd[i] + cross(w[i], v_com * qd[i])
 
     f = with_base([robot.m[i] * a_com[i] for i in range(n)])

@@ -1,4 +1,4 @@
-"""Linearised models: one file per source."""
+"""Formulations of linearised models, one file per source."""
 
 from armlet.dynamics.linear import balafoutis_patel, by_graph, cartesian, forward
 

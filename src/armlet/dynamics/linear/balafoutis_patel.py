@@ -1,10 +1,10 @@
 """Linearised models by Balafoutis and Patel: Algorithm 7.1 and the closed forms behind it.
 
 Both differentiate the wrench (f, t) that moves composite body i: body i and all bodies beyond, with
-mass m̂, first moment ĉ and inertia Ĵ, all about the origin and in the axes of body i. The body has
-the angular velocity ω, its origin the acceleration a, and Ω = ω̇~ + ω̃ ω̃. Joint i has the unit twist
+mass m̂, first moment ĉ and inertia Ĵ, all about the origin and in the axes of body i. The body's
+angular velocity is ω, the origin's acceleration is a, and Ω = ω̇~ + ω̃ ω̃. Joint i has the unit twist
 (w, v), with the rates ẇ = ω × w, v̇ = ω × v, ẅ = Ω w and v̈ = Ω v + a × w. A prime is twice a rate:
-w' = 2 ẇ, v' = 2 v̇, c' = 2 ċ, where ċ is the rate of ĉ, and L' = 2 L, where `Composite` defines L.
+w' = 2 ẇ, v' = 2 v̇, c' = 2 ċ with the rate ċ of ĉ, and L' = 2 L with the matrix L of `Composite`.
 The derivatives of f and t with respect to q̈ᵢ, q̇ᵢ and qᵢ are
 
     q̈ᵢ:  m̂ v + w × ĉ                            Ĵ w + ĉ × v
@@ -34,7 +34,7 @@ the vector C' = L'ᵀ w + v × c'. The symbols are those of the module's docstri
 
 
 class Composite(NamedTuple):
-    """Body i and all it carries, about its origin, in its axes; rates are relative to fixed axes.
+    """Composite body i about the origin of body i, in body axes; rates are relative to fixed axes.
 
     A mass beyond a revolute joint is lumped at the joint's origin, as in Algorithm 5.7, so m̂ counts
     only the mass on prismatic joints. Rates are stored doubled: a prime is twice a rate.
@@ -43,9 +43,9 @@ class Composite(NamedTuple):
     m: Scalar
     """m̂, the mass."""
     c: Vector
-    """ĉ, the first moment (U in the book)."""
+    """ĉ, the first moment (U in Balafoutis and Patel 1991)."""
     J: Matrix
-    """Ĵ, the inertia (E in the book)."""
+    """Ĵ, the inertia (E in Balafoutis and Patel 1991)."""
     c_prime: Vector
     """c' = 2 ċ."""
     L_prime: Matrix
@@ -53,7 +53,7 @@ class Composite(NamedTuple):
     f: Vector
     """The force that moves the composite body."""
     t: Vector
-    """The moment of that force about the origin (η in the book)."""
+    """The moment about the origin that moves the body (η in Balafoutis and Patel 1991)."""
 
 
 def composites(
@@ -133,13 +133,13 @@ class Axis(NamedTuple):
     def moves(self, f: Vector, t: Vector, C_prime: Vector) -> tuple[Scalar, Scalar, Scalar]:
         """The derivatives of an outer joint's torque with respect to q̈, q̇ and q of this joint.
 
-        C' and (f, t), the derivative with respect to q̈, are from the outer body's `Derivatives`.
+        C' and the derivative (f, t) with respect to q̈ are those of the outer body's `Derivatives`.
         """
         by_qd = self.w_prime @ t + self.v_prime @ f - self.w @ C_prime
         return self.along(f, t), by_qd, self.wdd @ t + self.vdd @ f - self.wd @ C_prime
 
     def outward(self, X: Displacement, s_prime: Vector) -> "Axis":
-        """This axis about the origin and in the axes of a child with displacement X."""
+        """This `Axis`, transformed to the frame of a child with displacement X."""
         inward = X.inverse()
         w, v = inward.wrench(self.w, self.v)
         w_prime, v_prime = inward.wrench(self.w_prime, self.v_prime + cross(self.w, s_prime))
@@ -150,9 +150,9 @@ class Axis(NamedTuple):
 def start(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector
 ) -> tuple[ParallelAxes, Vector, list[Axis], list[Derivatives], list[Vector]]:
-    """Return X, τ, the axes and their rates, the `Derivatives` of each body by its joint, and s'.
+    """Return displacements X, torques τ, each joint's `Axis`, each body's `Derivatives`, and s'.
 
-    s' = 2 ṡ is in the parent's axes, where s leads from the parent's origin to the body's.
+    s' = 2 ṡ is in the parent's axes, where s leads from the parent's origin to the body's origin.
     """
     X = parallel_axes(robot, q)
     motions = angular_motions(robot, X, qd, qdd)
@@ -187,7 +187,7 @@ def derivatives(axis: Axis, body: Composite) -> Derivatives:
 
 
 def by_recursion(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[Matrix, ...]:
-    """τ, H, V and P, with the derivatives of each body's wrench transformed towards the base."""
+    """τ, H, V and P, by transforming the derivatives of each body's wrench towards the base."""
     X, tau, axes, derivatives, s_prime = start(robot, q, qd, qdd)
     H, V, P = np.zeros((3, robot.nv, robot.nv), dtype=object)
     for i, (by_qdd, own_by_qd, own_by_q, C_prime) in enumerate(derivatives):
@@ -202,7 +202,7 @@ def by_recursion(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple
 
 
 def by_entries(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[Matrix, ...]:
-    """τ, H, V and P, with the axis of each joint transformed outwards to all bodies beyond."""
+    """τ, H, V and P, by transforming the unit twist of each joint outwards to all bodies beyond."""
     X, tau, axes, derivatives, s_prime = start(robot, q, qd, qdd)
     H, V, P = np.zeros((3, robot.nv, robot.nv), dtype=object)
     for j in range(robot.nb):
@@ -228,8 +228,8 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q, by Algorithm 7.1 of Balafoutis and Patel 1991.
 
     Let (f, t) be the derivative of the wrench of composite body i with respect to q̈ᵢ, q̇ᵢ or qᵢ; the
-    module's docstring gives formulas. It is transformed towards the base like a wrench. At each
-    joint j on the way, of unit twist (w, v), it gives an entry of column i:
+    module's docstring gives formulas. (f, t) is transformed towards the base like a wrench. At each
+    joint j on the way, of unit twist (w, v), this derivative gives an entry of column i:
 
         Hⱼᵢ, Vⱼᵢ, Pⱼᵢ = w · t + v · f
 
@@ -238,7 +238,7 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
 
         Vᵢⱼ = w' · t + v' · f - C' · w,   Pᵢⱼ = ẅ · t + v̈ · f - C' · ẇ
 
-    C' is rotated to each parent, where s' × f is subtracted: s' = 2 ṡ is twice the velocity of the
+    C' is rotated to each parent, where s' × f is subtracted. s' = 2 ṡ is twice the velocity of the
     body's origin relative to the parent's origin.
     """
     _, H, V, P = by_recursion(robot, q, qd, qdd)
@@ -258,7 +258,7 @@ def closed_forms(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Tripl
     As in `balafoutis_patel_71`, the derivatives of composite body i and the unit twist (w, v) of
     joint j give the entries ij and ji. Here the twist and its rates are transformed outwards to
     body i. A dot is a rate relative to fixed axes, a prime twice a rate. From a body to its child,
-    whose origin is at s, the linear halves change by
+    whose origin is at s, the linear components change by
 
         v += w × s,   v' += w' × s + w × s',   v̈ += ẅ × s + ẇ × s'
     """

@@ -1,4 +1,4 @@
-"""Linearised models by differentiating any inverse dynamics."""
+"""Linearised models by automatic differentiation of any inverse-dynamics formulation."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from armlet.scalar import Matrix, Scalar, Vector
 
 
 def differentiation(mode: str) -> Callable[..., tuple[Matrix, Matrix, Matrix]]:
-    """Return the formulation of linearised torques by "forward" or "reverse" differentiation."""
+    """Return the formulation that differentiates the torques in "forward" or "reverse" mode."""
 
     @describe(
         "linearization",

@@ -1,11 +1,11 @@
 """Models of an arm in the coordinates of its tool, nonlinear and linearised.
 
-The velocity of the tool is χ̇ = Jq q̇ with the geometric Jacobian Jq. The angular half ω of χ̇ is not
-the rate of any coordinates. In the linearised model, δχ = Jq δq therefore stands for a small
+The velocity of the tool is χ̇ = Jq q̇ with the geometric Jacobian Jq. The angular component ω of χ̇ is
+not the rate of any coordinates. In the linearised model, δχ = Jq δq therefore stands for a small
 rotation δφ and a small translation, and δχ̇ = Jq' δq + Jq δq̇ is the rate of δχ. The variation of ω
-is the angular half of δχ̇, plus δφ × ω. With six joints, Jq is square, as in Balafoutis and Patel
-1991. With fewer joints, the left inverse of Jq restricts the model to motions that the tool can
-make. With more joints, a ModelError is raised. In singular postures, the formulas divide by zero.
+is δφ × ω plus the angular component of δχ̇. With six joints, as in Balafoutis and Patel 1991, Jq is
+square. With fewer joints, the left inverse of Jq restricts the model to feasible tool motions.
+With more joints, a ModelError is raised. In singular postures, the formulas divide by zero.
 """
 
 from collections.abc import Callable
@@ -41,8 +41,8 @@ def cartesian_model(
 ) -> tuple[Matrix, Vector, Vector]:
     """D, C and G of the wrench f = D χ̈ + C + G (moment, force) that moves a frame, in base axes.
 
-    The joint torques are τ = Jqᵀ f. With the inertia matrix H, the velocity torques c, the gravity
-    torques g, and J for Jq:
+    The joint torques are τ = Jᵀ f with the geometric Jacobian J. With the inertia matrix H, the
+    velocity torques c, the gravity torques g, and the time derivative J' of J:
 
         D = J⁻ᵀ H J⁻¹,   C = J⁻ᵀ (c - H J⁻¹ J' q̇),   G = J⁻ᵀ g
     """
@@ -72,9 +72,9 @@ def cartesian_linearization(
     frame: str | None = None,
     linearization: Callable[..., tuple[Matrix, Matrix, Matrix]] = balafoutis_patel_71,
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """Dx, Vx, Px of δτ = Dx δχ̈ + Vx δχ̇ + Px δχ with the motion χ of a frame, in base axes.
+    """Dx, Vx, Px of δτ = Dx δχ̈ + Vx δχ̇ + Px δχ with the displacement δχ of a frame, in base axes.
 
-    From H, V, P of the joints and δχ = J δq, δχ̇ = J' δq + J δq̇, δχ̈ = J'' δq + 2 J' δq̇ + J δq̈:
+    With H, V, P of `linearization`, δχ = J δq, δχ̇ = J' δq + J δq̇, δχ̈ = J'' δq + 2 J' δq̇ + J δq̈:
 
         Dx = H J⁻¹,   Vx = (V - 2 Dx J') J⁻¹,   Px = (P - Vx J' - Dx J'') J⁻¹
     """
@@ -100,10 +100,10 @@ def check(robot: RobotModel, frame: str | None) -> None:
 
 
 def left_inverse(J: Matrix) -> Matrix:
-    """The left inverse J⁻¹ (J⁻¹ J = 1) of J with independent columns, without pivots or roots.
+    """The left inverse J⁻¹, J⁻¹ J = 1, of a J with independent columns, without pivots or roots.
 
-    J = Q U with U unit upper triangular and orthogonal columns in Q, by the modified Gram-Schmidt
-    process; then J⁻¹ = U⁻¹ (QᵀQ)⁻¹ Qᵀ.
+    The modified Gram-Schmidt process gives J = Q U, with a unit upper triangular U and orthogonal
+    columns in Q. Then J⁻¹ = U⁻¹ (QᵀQ)⁻¹ Qᵀ.
     """
     n = J.shape[1]
     Q = np.array(J, dtype=object)

@@ -31,7 +31,7 @@ def forward_linearization(
 ) -> Derivatives:
     """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ, from any formulations of the forward dynamics and linearised torques.
 
-    At q̈ of the forward dynamics, δτ = H δq̈ + V δq̇ + P δq gives
+    At the q̈ of the forward dynamics, solving δτ = H δq̈ + V δq̇ + P δq for δq̈ gives
 
         ∂q̈/∂q = -H⁻¹ P,   ∂q̈/∂q̇ = -H⁻¹ V,   ∂q̈/∂τ = H⁻¹
     """
