@@ -74,7 +74,7 @@ def test_gains_need_a_payload(logs):
         DataError, match=r"no run has a known payload that loads a joint.*log\.with_payload"
     ):
         armlet.identify(robot, in_currents(logs[0]), model=UNKNOWN, physical=False)
-    with pytest.raises(DataError, match="gains are found by least squares, weighted: not with"):
+    with pytest.raises(DataError, match="gains are estimated by weighted least squares: not with"):
         armlet.identify(robot, logs, model=UNKNOWN, estimator="robust")
 
 

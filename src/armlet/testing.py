@@ -243,7 +243,7 @@ LAWS: dict[str, Callable[[RobotModel, Sequence[Any], Any], tuple[Vector, Vector]
     "regressor": _regressor,
     "gravity_regressor": _regressor,
 }
-"""Quantity without a definition -> function that returns both sides of a law for its results."""
+"""For each quantity without a definition: a function that returns both sides of a law."""
 
 
 def _flat(result: Any) -> Vector:
@@ -280,7 +280,7 @@ def random_robot(
 ) -> RobotModel:
     """Return a robot with random bodies and random axes; some axes are perpendicular or parallel.
 
-    Its joint types are the letters of `joints`, repeated. With `tree`, two bodies are on the base,
+    The joint types are the letters of `joints`, repeated. With `tree`, two bodies are on the base,
     and one body has two children. With `massless`, the first body has no mass. With `drives`,
     joints have drives and springs, and some bodies have gravity compensation.
     """

@@ -30,7 +30,7 @@ def lowpass(
 
     Both ends are extended by odd reflection over the filter's half width. Deviations from the
     straight line between the first and last row are filtered by the Fourier transform. The filter
-    corresponds to `scipy.signal.sosfiltfilt`, with exact derivatives.
+    corresponds to `scipy.signal.sosfiltfilt`; the derivatives are exact.
     """
     from scipy.fft import next_fast_len
 
@@ -71,7 +71,7 @@ def decimate(
 
     `blocks` yields arrays of consecutive rows, beginning with row `first`. The blocks must include
     all rows within `half_width` of an index. A filtered row is a weighted mean of the rows around
-    its index, so only one block is in memory. Both ends are extended by odd reflection.
+    its index, so one block in memory is enough. Both ends are extended by odd reflection.
     """
     half = half_width(cutoff, rate)
     gain = _gain(np.fft.rfftfreq(4 * half, 1 / rate), cutoff, order)
@@ -96,7 +96,7 @@ def decimate(
 
 
 def _mean(weights: Array, i: int, count: int) -> tuple[int, Array]:
-    """Return the index of the first row averaged for row i, and the weights from this row on."""
+    """Return the index of the first row in the mean around row i, and the weights from there on."""
     half = len(weights) // 2
     around = np.arange(i - half, i + half + 1)
     first, last = max(0, i - half), min(count, i + half + 1)
@@ -162,10 +162,10 @@ def motion_frequencies(s: Spectrum) -> Array:
 
 
 def quiet_cutoff(s: Spectrum, bandwidth: float, derivatives: int) -> float:
-    """Return the highest cut-off at which noise is at most a share `NOISE` of each derivative.
+    """Return the highest cut-off at which noise is at most `NOISE` times each column's derivative.
 
     Noise with power density N, differentiated d times, has the variance N (2π)²ᵈ f²ᵈ⁺¹/(2d + 1)
-    below a frequency f. It is compared with the variance of the derivative below the bandwidth.
+    below a frequency f, to be compared with the derivative's variance below the bandwidth.
     """
     w = (2 * np.pi * s.f[:, None]) ** (2 * derivatives)
     own = np.where(s.f[:, None] <= bandwidth, np.maximum(s.power - s.floor, 0) * w, 0)

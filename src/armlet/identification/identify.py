@@ -2,7 +2,7 @@
 
 `preprocess` converts a log to samples. The torque model converts samples to rows of the equations
 W x = τ, with regressor W and parameters x. A QR decomposition reduces the rows of each run to one
-triangular factor per joint. Least squares needs only these factors; `ALL_ROWS` need all rows.
+triangular factor per joint. Least squares needs only these; estimators in `ALL_ROWS` need all rows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from armlet.robot.components import BASE, PHI
 Estimator = Literal["ordinary", "weighted", "robust", "instrumental"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 STORED = 8
-"""The number of runs whose samples are stored; of later runs, only triangular factors are."""
+"""The number of runs whose samples are stored; later runs contribute only triangular factors."""
 ALL_ROWS = {"instrumental": "instrumental variables", "robust": "a robust estimate"}
 """The estimators that need all rows at once, mapped to their names in messages."""
 
@@ -76,27 +76,27 @@ def identify(
         of functions such as `functools.partial(armlet.Log.read, path, robot)`. If a function fails,
         or returns a log that cannot be used, this log is left out with a warning.
     model : TorqueModel, optional
-        The parameters to identify; by default the minimal parameters, which include viscous
-        friction, Coulomb friction and a torque offset of every joint.
+        The parameters to identify; by default the minimal parameters, together with viscous
+        friction, Coulomb friction and a torque offset for every joint.
     physical : Physical or bool, optional
-        Whether to also estimate physically consistent bodies, by linear matrix inequalities; or a
-        `Physical` with options. Needs cvxpy; by default True if cvxpy is installed.
+        True to also estimate physically consistent bodies, by linear matrix inequalities; or a
+        `Physical` with options. Requires cvxpy; by default True if cvxpy is installed.
     estimator : {"weighted", "ordinary", "robust", "instrumental"}
-        "weighted": least squares, weighted by each joint's noise. "ordinary": without weights.
-        "robust": with less weight for large residuals (Huber). "instrumental": by instrumental
-        variables, so that noise in the positions causes no bias.
+        "weighted": least squares with weight 1/noise for each joint. "ordinary": least squares with
+        equal weights. "robust": weighted, with less weight for large residuals (Huber).
+        "instrumental": instrumental variables, which noise in the positions does not bias.
     instrument : function, optional
-        For instrumental variables: a function(robot, run), such as the result of `closed_loop`,
-        that returns noise-free positions (k, n) at the times `run.t`. In each iteration, `robot`
-        has the parameters estimated so far. By default, the positions are the measured ones after a
-        low-pass filter.
+        For instrumental variables: a function(robot, run) that returns noise-free positions (k, n)
+        of the n joints at the k times `run.t`, such as the result of `closed_loop`. In each
+        iteration, `robot` has the latest estimates as parameters. By default, the positions are the
+        measured positions after a low-pass filter.
     preprocessing : Preprocessing, optional
         How logs are resampled, filtered and differentiated.
     validation : float, or iterable of Log or functions
-        The data held out for validation: either the last share of each run, a number in [0, 1), or
+        The data held out for validation: the share of rows at the end of each run, in [0, 1), or
         separate logs, in any form that `logs` accepts.
     client : distributed.Client, optional
-        A Dask client; its workers read and preprocess the logs, and compute regressors.
+        A Dask client whose workers read and preprocess the logs, and compute regressors.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def identify(
     model = TorqueModel() if model is None else model
     check.instance(model, "model", TorqueModel, "an armlet.TorqueModel")
     if model.gains and estimator != "weighted":
-        raise DataError(f"gains are found by least squares, weighted: not with {estimator!r}")
+        raise DataError(f"gains are estimated by weighted least squares: not with {estimator!r}")
     share = 0.0
     if isinstance(validation, int | float):
         expected = "a share of the time, or logs"
@@ -192,7 +192,7 @@ def _doubts(regressor: TorqueRegressor, factors: Factors, estimator: str) -> Ite
         about = f" (nothing of {', '.join(idle)})" if idle else ""
         yield (
             f"the motion determines {rank} of {len(names)} combinations of parameters{about}: move "
-            "more joints, faster, or find fewer parameters"
+            "more joints, faster, or identify fewer parameters"
         )
     few = estimators.joints_of_unknown_noise(factors)
     if few and estimator != "ordinary" and not regressor.gains:
@@ -200,14 +200,14 @@ def _doubts(regressor: TorqueRegressor, factors: Factors, estimator: str) -> Ite
         yield (
             f"there are too few rows ({factors.rows[few].min()}) to estimate the noise of joint "
             f"{joints}: expected {estimators.FREE} more than parameters that act on it; all joints "
-            "have the same weight. Take a longer log, or find fewer parameters"
+            "have the same weight. Take a longer log, or identify fewer parameters"
         )
 
 
 def _estimate(
     estimator: Estimator, regressor: TorqueRegressor, data: Runs, instrument: Instrument | None
 ) -> tuple[Estimate, Array, InstrumentTest | None, Gains | None]:
-    """Return the estimate, its (W | τ) divided by noise, the instrument test and the gains."""
+    """Return the estimate, (W | τ)/noise or a factor of it, the instrument test and gains."""
     if regressor.gains:
         joints = regressor.robot.joint_names
         estimate, gains = estimators.calibrate(data.used, joints, data.repeats)
@@ -246,7 +246,7 @@ class Runs:
     choices: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     samples: tuple[Samples, ...] = ()
-    """The used samples of the first `STORED` logs."""
+    """The samples that belong to `used`, for the first `STORED` logs."""
     held_samples: tuple[Samples, ...] = ()
 
     def __add__(self, other: Runs) -> Runs:
@@ -277,7 +277,7 @@ def read_runs(
 ) -> Iterator[Runs]:
     """Yield one `Runs` per log, in order, computed locally or by the workers of a Dask client.
 
-    The last `share` of rows is held out. Warn of functions that fail or return unusable logs.
+    The last `share` of each log's rows is held out. Warn of each `Reader` without a usable log.
     """
     work = partial(_read_run, regressor, settings, share)
     numbered = enumerate(each_log(logs))
@@ -306,7 +306,7 @@ def _read_run(
     share: float,
     numbered: tuple[int, Log | Reader],
 ) -> Runs | str:
-    """Return the `Runs` of one log, or the error message if a function returns no usable log."""
+    """Return the `Runs` of one log, or the error message if its `Reader` returns no usable log."""
     run = use_log(partial(_run, regressor, settings, share), *numbered)
     if isinstance(run, str) or numbered[0] < STORED:
         return run
@@ -333,9 +333,9 @@ def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log:
 def _independent_share(samples: Samples) -> float:
     """Return the ratio of independent rows to all rows.
 
-    White noise after a filter with cut-off f has 2 a f independent values per second. The factor a
-    is the integral of the squared gain 1 / (1 + x²ᵐ)² over x, which is frequency divided by f. This
-    gain is that of a Butterworth filter of order m, applied forwards and backwards.
+    A Butterworth filter of order m and cut-off f, applied forwards and backwards, has the gain
+    1 / (1 + x²ᵐ) at the frequency x f. White noise after this filter has 2 a f independent values
+    per second, where a is the integral of the squared gain over x from 0 to ∞.
     """
     if len(samples.indices) < 2:
         return 1.0
@@ -370,7 +370,7 @@ def cross_validate(
     Returns
     -------
     list of Fit
-        Errors by weighted least squares, one `Fit` per block, ordered by run and time.
+        One `Fit` per block, ordered by run and time, with parameters by weighted least squares.
     """
     check.integer(blocks, "blocks", low=1)
     regressor = (model or TorqueModel()).of_robot(robot)
@@ -423,21 +423,21 @@ def identify_payload(
     Parameters
     ----------
     arm : Robot or Identified
-        The arm without the payload: a robot with friction, or an identified arm (more accurate).
+        The arm without payload: a robot with friction, or the more accurate result of `identify`.
     logs : Log, or iterable of Log or functions
         Runs with the payload, in any form that `identify` accepts.
     frame : str, optional
         The frame to which the payload is fixed; by default the tool.
     physical : bool, optional
-        Whether to constrain the payload to a physical body, since plain least squares may return a
-        non-physical body. Needs cvxpy; by default True if cvxpy is installed.
+        Whether to constrain the payload to a physical body; least squares without this constraint
+        may return a non-physical body. Requires cvxpy; by default True if cvxpy is installed.
     preprocessing : Preprocessing, optional
         How logs are resampled, filtered and differentiated.
 
     Returns
     -------
     Payload
-        The loaded arm is `robot.with_payload(payload.mass, payload.com, payload.inertia, frame)`.
+        The payload, for `robot.with_payload(payload.mass, payload.com, payload.inertia, frame)`.
     """
     robot = arm.regressor.robot if isinstance(arm, Identified) else arm
     check.instance(robot, "arm", Robot, "a robot, as of armlet.load(...), or an Identified")
@@ -474,7 +474,7 @@ def identify_payload(
 
 
 def _payload_rows(arm: Robot | Identified, body: int, run: Samples) -> Iterator[Rows]:
-    """Yield the regressor of one body, and the measured torques less those of `arm`, by chunks."""
+    """Yield one body's regressor and the measured torques minus those of `arm`, chunk by chunk."""
     if run.payload is not None:
         raise DataError("a log has a known payload: expected logs with the unknown payload alone")
     robot = arm.regressor.robot if isinstance(arm, Identified) else arm

@@ -33,15 +33,15 @@ LOWEST_BANDWIDTH = 1.0
 ABOVE_MOTION = 10.0
 """The default ratio of bandwidth to motion frequency; torques contain harmonics of the motion."""
 ABOVE_BANDWIDTH = 10.0
-"""The default ratio of cut-off to bandwidth; torques below the bandwidth remain unchanged."""
+"""The default ratio of cut-off to bandwidth; it leaves torques below the bandwidth unchanged."""
 OVERSAMPLED = 10.0
-"""The least ratio of sample rate to cut-off, which resolves sign changes of friction."""
+"""The least ratio of sample rate to cut-off that resolves the sign changes of friction."""
 ROWS_PER_PERIOD = 2.5
-"""The number of decimated rows in 1/bandwidth s; about two of them are independent."""
+"""The number of decimated rows in 1 / bandwidth seconds; about two of them are independent."""
 EDGE = 2.0
 """The time trimmed at each end, where filters are inaccurate, in periods of the lowest cut-off."""
 AGREES = 0.05
-"""The largest relative difference to derived velocities at which measured velocities are used."""
+"""The largest relative difference from derived velocities at which measured ones are used."""
 REST = 5e-3
 """A joint is at rest while its speed is below this share of its highest speed."""
 FEWEST = 10
@@ -61,8 +61,8 @@ class Samples:
     q, qd, qdd, tau : arrays of shape (k, n)
         Positions, velocities, accelerations and torques, after zero-phase filters.
     moving : array of bool of shape (k, n)
-        Whether each joint moves and its torque changes in the log. Other rows are not used: the
-        friction of a joint at rest is unknown.
+        Whether each joint's row is used: not during rests between motions, where the direction of
+        friction is undefined, and never if the joint moves although its torque is constant.
     rate : float
         Rows per second.
     indices : array of int of shape (m,)
@@ -97,7 +97,7 @@ class Samples:
         return len(self.t)
 
     def blocks(self) -> "Iterator[Samples]":
-        """Yield consecutive blocks of the rows on which decimated rows depend, to save memory."""
+        """Yield the rows on which decimated rows depend, in consecutive blocks that save memory."""
         for rows in self._block_rows():
             yield self._rows(rows)
 
@@ -124,8 +124,8 @@ class Samples:
     def chunks(self, rows: int) -> "Iterator[Samples]":
         """Yield chunks of the samples with at most `rows` decimated rows each, to save memory.
 
-        Each chunk extends beyond its decimated rows by the filter's half width. To decimate chunk
-        by chunk therefore gives the same rows as to decimate all samples, up to rounding.
+        Each chunk extends beyond its decimated rows by the filter's half width. Decimation chunk by
+        chunk therefore returns the same rows as decimation of all samples, up to rounding.
         """
         for k in range(0, len(self.indices), max(1, rows)):
             indices = self.indices[k : k + max(1, rows)]
@@ -166,28 +166,28 @@ class Preprocessing:
     Attributes
     ----------
     rate : float, optional
-        The rate in Hz of the even time grid for resampling; by default about that of the log.
+        The rate in Hz of the even time grid for resampling; by default about the log's rate.
     cutoff : float, optional
         Cut-off in Hz of the filter for positions, velocities and torques. By default ten times the
-        bandwidth, or less if noise would exceed a tenth of an acceleration.
+        bandwidth, or less if noise would exceed a tenth of the rms acceleration.
     bandwidth : float, optional
         Cut-off in Hz of the parallel filter for torques and regressors. By default ten times the
         frequency below which 95 % of the power of the fastest joint's position lies.
     order : int
         The order of the Butterworth filters, which are applied forwards and backwards.
     derivative : {"filter", "spline"}
-        Whether to differentiate filtered positions, or a smoothing spline with the same cut-off. A
-        spline needs no even grid.
+        Whether to differentiate filtered positions, or a smoothing spline with the same cut-off,
+        which needs no even time grid.
     velocity : {"auto", "measured", "derived"}
         Whether to use measured velocities; "auto" uses them if they agree with the positions.
     acceleration : {"derived", "measured"}
-        Whether to use measured accelerations.
+        Whether to derive accelerations by differentiation, or to use measured ones.
     decimate : bool
         Whether to decimate by the parallel filter; if False, `cutoff` defaults to the bandwidth.
     trim : float, optional
         The time in s removed at each end; by default two periods of the lowest cut-off.
     rest : bool
-        Whether to use rows of joints at rest, although the direction of friction is unknown.
+        Whether to use rows of joints at rest, where the direction of friction is undefined.
     """
 
     rate: float | None = None
@@ -225,7 +225,7 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
     Returns
     -------
     Samples
-        The samples; `choices` and `notes` list what was chosen from the log.
+        The samples; their `choices` and `notes` list what was chosen from the log.
     """
     s = settings or Preprocessing()
     notes = list(log.notes)
@@ -327,9 +327,9 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
 def preprocess_all(
     logs: Log | Iterable[Log | Reader], robot: Robot, settings: Preprocessing | None
 ) -> Iterator[Samples]:
-    """Yield the samples of each log, with columns in the robot's joint order, as `identify` does.
+    """Preprocess each log as in `identify`; yield samples with columns in the robot's joint order.
 
-    Warn of functions that fail or return unusable logs; raise if no samples remain.
+    Each `Reader` without a usable log causes a warning. Raise if no samples remain.
     """
     count = 0
     for k, log in enumerate(each_log(logs)):
@@ -439,7 +439,7 @@ def _cutoff(
 
 
 def _without_gaps(log: Log, t: Array, trim: float, bandwidth: float, notes: list[str]) -> Flags:
-    """Flag the times that are at least `trim` away from both ends and from gaps."""
+    """Flag the times that are at least `trim` s away from both ends of the log and from gaps."""
     good: Flags = (t >= log.t[0] + trim) & (t <= log.t[-1] - trim)
     between = np.diff(log.t)
     gaps = np.flatnonzero(between > max(GAP / log.rate, 1 / (4 * bandwidth)))
@@ -454,14 +454,14 @@ def _without_gaps(log: Log, t: Array, trim: float, bandwidth: float, notes: list
 
 
 def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> Flags:
-    """Flag the times that are 0.5 / `bandwidth` or more away from rests of the whole arm."""
+    """Flag the times at least 0.5 / `bandwidth` s away from all rests of the whole arm."""
     still = np.all(np.abs(qd) <= REST * np.abs(qd).max(axis=0), axis=1)
     moving, time = _outside(t, still, 0.5 / bandwidth, bandwidth)
     if not time or still.all():
         return np.full(len(t), True)
     notes.append(
         f"times at which no joint moves are left out, {time:.3g} s in all: the direction of "
-        "friction is not known at rest"
+        "friction is undefined at rest"
     )
     return moving
 
@@ -469,10 +469,10 @@ def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> Flags
 def _joint_in_motion(
     log: Log, t: Array, q: Array, joint: str, bandwidth: float, notes: list[str]
 ) -> Flags:
-    """Flag the times that are 0.5 / `bandwidth` or more away from rests of a joint.
+    """Flag the times at least 0.5 / `bandwidth` s away from all rests of a joint.
 
     Speed is measured as the travel in 1 / `bandwidth` s, which has less noise than a derivative.
-    Only rests longer than 2 / `bandwidth` s count: reversals of direction are shorter.
+    Only rests longer than 2 / `bandwidth` s count, since reversals of direction are shorter.
     """
     half = 0.5 / bandwidth
     ends = np.clip([t - half, t + half], t[0], t[-1])
@@ -482,13 +482,13 @@ def _joint_in_motion(
     if time:
         notes.append(
             f"joint {joint!r} rests for {time:.3g} of {log.duration:.3g} s: its rows there are "
-            "left out, as the direction of friction is not known at rest"
+            "left out, as the direction of friction is undefined at rest"
         )
     return moving
 
 
 def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[Flags, float]:
-    """Flag times 0.5/`bandwidth` or more from rests over `longer` s; also return their time."""
+    """Flag times 0.5/`bandwidth` s or more from rests over `longer` s; also sum the rest time."""
     half = 0.5 / bandwidth
     change = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]])))
     first, last = t[change[::2]], t[change[1::2] - 1]
@@ -497,7 +497,7 @@ def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[F
 
 
 def _within(t: Array, first: Array, last: Array) -> Flags:
-    """Flag the times inside one of the ascending intervals from `first` to `last`."""
+    """Flag the times in any closed interval [first[k], last[k]]; both arrays are ascending."""
     begun = np.searchsorted(first, t, side="right")
     ended = np.searchsorted(last, t, side="left")
     return np.asarray(begun != ended)

@@ -24,14 +24,14 @@ MEASURED, PREDICTED, RESIDUAL, HELD, OTHER = SHADE, COLOURS[0], COLOURS[3], COLO
 
 
 class Check(NamedTuple):
-    """A check of an identification: a clause with a number and its limit, and whether it passed."""
+    """A check of an identification: a clause with a value and its limit, and whether it passed."""
 
     what: str
     passed: bool
 
 
 def checks(result: "Identified") -> list[Check]:
-    """Return the checks of torque errors, condition number, rank, torques and bodies."""
+    """Return the checks of torque errors, condition number, rank, unused torques and bodies."""
     held = result.fits.get(f"validation, {result.solution}")
     about, fit = "the data used", result.fits[result.solution]
     if held is not None:

@@ -58,11 +58,11 @@ class Identified(Plottable):
     estimate : Estimate
         The parameters by least squares or instrumental variables, with covariance and noise.
     standard : array, optional
-        The standard parameters (ten per body, then drives and further columns) of the physical
+        The standard parameters (ten per body, then drive parameters and extra terms) with physical
         bodies that fit the torques best; None if physical bodies were not requested.
     fits : mapping of str to Fit
-        Torque errors on the data used, by solution name, such as "least squares" or "consistent";
-        errors on data held out have names that start with "validation, ".
+        Torque errors on the data used, by solution name, such as "least squares" or "consistent".
+        The names of errors on data held out start with "validation, ".
     condition : float
         The condition number of the regressor.
     essential : tuple of str
@@ -72,11 +72,11 @@ class Identified(Plottable):
     notes : tuple of str
         Remarks on choices, assumptions and omissions.
     instrument_test : InstrumentTest, optional
-        For instrumental variables: convergence, and a test whether least squares is biased.
+        For instrumental variables: the convergence, and a test of whether least squares is biased.
     gains : Gains, optional
         The torque per logged unit (Nm/A, for instance) and its standard deviation, if identified.
     unused : tuple of str
-        The names of the joints of which no torque was used, as it never changes in any run.
+        The names of the joints whose torques were not used, since they never change in any run.
     samples, held_out : tuples of Samples
         The preprocessed samples that were used, and those held out, of up to eight runs each.
     """
@@ -117,7 +117,7 @@ class Identified(Plottable):
 
     @property
     def solutions(self) -> dict[str, Array]:
-        """The values of the parameters `names` in each solution, by the name of the solution.
+        """The parameter values of each solution, in the order of `names`, by solution name.
 
         The estimate `values` has the name `method`. If physical bodies were requested, a second
         solution, "consistent", has the parameters of these bodies.
@@ -175,7 +175,7 @@ class Identified(Plottable):
         return self.torques(q, qd, qdd, solution), deviations
 
     def torques(self, q: Array, qd: Array, qdd: Array, solution: str | None = None) -> Array:
-        """Return the torques (k, n) of `robot` or the named `solution`, which include springs."""
+        """Return the torques (k, n), including springs, of `robot` or of the named `solution`."""
         return self._torques(q, qd, qdd, self._parameters(solution))
 
     def _torques(self, q: Array, qd: Array, qdd: Array, x: Array) -> Array:

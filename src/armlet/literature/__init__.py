@@ -23,7 +23,7 @@ from armlet.scalar import Vector
 
 @dataclass(frozen=True)
 class Total:
-    """A published count: `M` multiplications, `A` additions, as coefficients of 1, n, n², …."""
+    """A published count: multiplications `M` and additions `A` as coefficients of 1, n, n², etc."""
 
     quantity: str
     method: str
@@ -33,7 +33,7 @@ class Total:
     n: tuple[int, ...]
     """Numbers of joints for which the publication prints the count."""
     misprints: tuple[tuple[int, int, int], ...] = ()
-    """Counts (n, M, A) as misprinted; the fields `M` and `A` are corrected, `note` says why."""
+    """Misprinted counts (n, M, A); the fields `M` and `A` are corrected, as `note` explains."""
     formulation: str = ""
     """armlet's formulation of the method; if empty, armlet's cheapest formulation is counted."""
     starting_from: str = ""
@@ -68,7 +68,7 @@ class Total:
         return _count(scope, n)
 
     def verdict(self, n: int) -> str:
-        """Return "below", "equal" or "above": armlet's total vs. min(printed, corrected total)."""
+        """Return whether armlet's total is "below", "equal" or "above" the lowest published one."""
         published = min(self.printed_count(n).total, self.corrected_count(n).total)
         difference = self.count(n).total - published
         return "below" if difference < 0 else "above" if difference > 0 else "equal"
@@ -93,7 +93,7 @@ def _count(scope: Total, n: int) -> Count:
 
 
 def _program(scope: Total, name: str, arm: RobotModel) -> Program:
-    """Trace formulation `name`; where supported, `scope.starting_from` is an input or a result."""
+    """Trace formulation `name`, if possible with `scope.starting_from` as an input or output."""
     chosen: dict[str, Any] = dict(pair.split("=") for pair in scope.options.split())
     functions = FORMULATIONS[scope.quantity][name].starting_from
     if scope.starting_from not in functions:

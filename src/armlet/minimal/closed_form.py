@@ -29,7 +29,7 @@ class Observable(NamedTuple):
 
     name: str
     reads: Terms
-    """Standard parameter -> coefficient in the combination."""
+    """The coefficient of each standard parameter in the combination, by name."""
     alone: Terms
     """Parameters of a body for which this combination is 1 and all other observables are 0."""
 
@@ -85,8 +85,8 @@ def closed_form(
     """Return minimal parameters of a robot: Theorem 5 of Lin 1994 for each path of the tree.
 
     From the tips to the base, parameters of a body that act like parameters of its parent are
-    lumped on the parent. Body i then has the mass m̂, the first moment k and the inertia U, of which
-    the torques depend on
+    lumped on the parent. Body i then has the mass m̂, first moment k and inertia U. Of these, the
+    torques depend on
 
         joint i revolute,  r <= i < s   Uzz; kx, ky if δ = 1
                            i >= s       Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky
@@ -118,8 +118,8 @@ def closed_form(
     """
     if others := sorted(set(robot._joint_letters) - set("RP")):
         raise ModelError(
-            f"robot {robot.name!r} has joints {', '.join(others)}: what shows of their bodies is "
-            "known for revolute and prismatic joints only"
+            f"robot {robot.name!r} has joints {', '.join(others)}: closed-form minimal "
+            "parameters are supported for revolute and prismatic joints only"
         )
     goes_over, shows = SETS[of]
     context = joint_contexts(robot, friction)
@@ -255,7 +255,7 @@ def single(name: str) -> Observable:
 
 
 def matrix(rows: list[dict[int, Scalar]], width: int) -> Matrix:
-    """Convert rows, each a dict column -> nonzero entry, to a matrix with `width` columns."""
+    """Convert rows, each a dict of nonzero entries by column, to a matrix with `width` columns."""
     full = np.zeros((len(rows), width), dtype=object)
     for row, terms in zip(full, rows, strict=True):
         for k, x in terms.items():
@@ -267,5 +267,5 @@ SETS: dict[str, tuple[dict[str, Rule], Observables]] = {
     "torques": ({"lin": lin, "khalil_gautier": khalil_gautier}, observable),
     "gravity": ({"lin": lin, "khalil_gautier": khalil_gautier_at_rest}, observable_at_rest),
 }
-"""For each value of `of`: kind of set -> lumping rule, and the function for observables."""
+"""For each value of `of`: the lumping rules by kind of set, and the function for observables."""
 CLOSED_FORMS = tuple(SETS["torques"][0])

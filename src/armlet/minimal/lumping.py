@@ -24,8 +24,8 @@ def khalil_gautier(joint: JointType, context: JointContext, body: Body) -> Body:
     """Return the part of a body that acts as if welded to the parent (Gautier and Khalil 1990).
 
     For a revolute joint, this part is symmetric about the joint's axis. For a prismatic joint, this
-    part is the inertia. It includes the first moment if the body is turned by revolute joints whose
-    axes are all parallel to the prismatic joint.
+    part is the inertia; it includes the first moment if revolute joints precede the prismatic joint
+    and are all parallel to it.
     """
     if joint.translates:
         _, c, J = body
@@ -78,5 +78,5 @@ def lump(robot: RobotModel) -> RobotModel:
 
 
 def augment(robot: RobotModel) -> RobotModel:
-    """Lump the mass beyond each revolute joint on the parent, as point mass at its origin."""
+    """Lump the mass beyond each revolute joint on the parent, as a point mass at the joint."""
     return hand_over(robot, lambda i, body: mass_at_origin(robot.joints[i].type, body))

@@ -132,5 +132,5 @@ def vanishes(entries: Sequence[Scalar], size: float = 1.0) -> bool:
 
 
 def size(entries: Iterable[Scalar]) -> float:
-    """Sum of the magnitudes of all numeric entries; 1 if this sum is zero."""
+    """Return the sum of the magnitudes of all numeric entries; 1 if this sum is zero."""
     return float(sum(abs(x) for x in entries if is_number(x))) or 1.0

@@ -32,7 +32,7 @@ LATEX = {
 
 
 def standard_names(nb: int, rotors: bool = False, friction: bool = False) -> tuple[str, ...]:
-    """Names of the standard parameters: ten per body, then the drive parameters."""
+    """Return the names of the standard parameters: ten per body, then the drive parameters."""
     drive = (ROTORS if rotors else ()) + (FRICTION if friction else ())
     return tuple(
         [f"{key}{i + 1}" for i in range(nb) for key in PHI]
@@ -173,7 +173,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
 
     @cached_property
     def expressions(self) -> dict[str, str]:
-        """Name of each minimal parameter -> the sum of standard parameters, as text."""
+        """The sum of standard parameters, as text, by the name of each minimal parameter."""
         return {name: sum_text(self.terms(name), str, str, " ") for name in self.names}
 
     def terms(self, name: str) -> dict[str, Scalar]:
@@ -199,7 +199,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
 def equivalence(a: MinimalParameters[Any], b: MinimalParameters[Any]) -> NDArray[Any]:
     """Return the nonsingular matrix A between two minimal sets of a robot, φ'(b) = A φ'(a).
 
-    A exists for any two minimal sets (Lin 1994, Corollary 6). If there is no A, raise DataError.
+    A exists for any two minimal sets of one robot (Lin 1994, Corollary 6); else raise DataError.
 
     Examples
     --------

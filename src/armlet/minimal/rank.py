@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 def rank(Y: Array, tolerance: float = TOLERANCE) -> int:
-    """Numerical rank of Y, after its columns are scaled to length one."""
+    """Return the numerical rank of Y, after its columns are scaled to length one."""
     singular = np.linalg.svd(scale_columns(Y)[0], compute_uv=False)
     return int((singular > tolerance * singular.max(initial=0)).sum())
 

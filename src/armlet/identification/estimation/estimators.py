@@ -1,4 +1,4 @@
-"""Least squares from triangular factors of each joint's rows: ordinary, weighted, robust."""
+"""Ordinary, weighted and robust least squares from triangular factors of each joint's rows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,17 +20,14 @@ FREE = 10
 """The number by which a joint's rows must exceed its parameters for an estimate of its noise."""
 ROUNDS = 50
 HUBER = 1.345
-"""The residual in standard deviations above which weights fall: 95 % efficient for normal noise."""
+"""Residuals over this many standard deviations weigh less: 95 % efficient for normal noise."""
 VAGUE = 0.2
 """The largest accepted standard deviation of a gain, relative to the gain."""
 
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The equations W x = τ of each joint, stored as a triangular factor of (W | τ).
-
-    Adding rows does not change the size of the factors, and the order of rows does not matter.
-    """
+    """The equations W x = τ as a triangular factor of (W | τ) per joint, for any number of rows."""
 
     R: Array
     """The factor of each joint, RᵀR = (W | τ)ᵀ(W | τ), (n, p + 1, p + 1)."""
@@ -39,7 +36,7 @@ class Factors:
 
     @classmethod
     def of(cls, W: Array, tau: Array) -> "Factors":
-        """Return the factors of W (k, n, p) and tau (k, n); rows that are zero are not counted."""
+        """Return the factors of W (k, n, p) and tau (k, n); rows of zeros are not counted."""
         both = np.concatenate([W, tau[..., None]], axis=-1)
         R = np.stack([_triangle(both[:, i]) for i in range(both.shape[1])])
         return cls(R, both.any(axis=-1).sum(axis=0))
@@ -59,7 +56,7 @@ class Factors:
         return int(self.rows.sum())
 
     def together(self, weights: Array | None = None) -> Array:
-        """Return one triangular factor for all rows, each multiplied by the weight of its joint."""
+        """Return one triangular factor of all rows, multiplied by the weights of their joints."""
         n, size, _ = self.R.shape
         scaled = self.R if weights is None else self.R * np.reshape(weights, (n, 1, 1))
         return _triangle(scaled.reshape(n * size, size))
@@ -112,12 +109,15 @@ def solve(R: Array) -> tuple[Array, Array, int]:
 
 
 def residual_squares(R: Array, x: Array) -> Any:
-    """Return the sum of squared residuals τ - W x, for one factor of (W | τ) or each of a stack."""
+    """Return the sum of squared residuals τ - W x, for one factor of (W | τ) or each in a stack."""
     return ((R @ np.append(x, -1.0)) ** 2).sum(axis=-1)
 
 
 def residual_noise(factors: Factors, x: Array, rank: int) -> Array:
-    """Return each joint's residual standard deviation, with rows - `rank`/n degrees of freedom."""
+    """Return the standard deviation of each joint's residuals τ - W x.
+
+    The degrees of freedom are the joint's row count minus `rank`/n, for n joints.
+    """
     free = np.maximum(factors.rows - rank / len(factors.R), 1)
     least = 1e-12 * np.sqrt(factors.torques / np.maximum(factors.rows, 1)) + np.finfo(float).tiny
     noise = np.maximum(np.sqrt(residual_squares(factors.R, x) / free), least)
@@ -125,7 +125,7 @@ def residual_noise(factors: Factors, x: Array, rank: int) -> Array:
 
 
 def ordinary(factors: Factors) -> Estimate:
-    """Return the estimate with equal weights for all rows, and one noise for all joints."""
+    """Return the estimate with equal weights for all rows, and one noise level for all joints."""
     x, inverse, rank = solve(factors.together())
     variance = residual_squares(factors.R, x).sum() / max(factors.count - rank, 1)
     noise = np.full(len(factors.R), np.sqrt(variance))
@@ -143,7 +143,7 @@ def joints_of_unknown_noise(factors: Factors) -> list[int]:
 
 
 def weighted(factors: Factors) -> Estimate:
-    """Return the estimate with weight 1/noise for each joint; the residuals determine the noise."""
+    """Return the estimate with weight 1/noise for each joint; noise follows from the residuals."""
     if joints_of_unknown_noise(factors):
         return ordinary(factors)
     estimate = _with_weights(factors, np.ones(len(factors.R)))
@@ -193,7 +193,7 @@ def essential(R: Array, x: Array, rows: float, level: float = 0.05) -> list[int]
     """Return the indices of the parameters without which the fit is significantly worse.
 
     Parameters are removed one by one, largest relative standard deviation first, until an F-test at
-    `level` finds the fit worse. `rows` is the number of independent rows.
+    `level` finds the fit worse. R is a factor of (W | τ) from `rows` independent rows.
     """
     from scipy.special import fdtri  # which takes as long to load as all of armlet
 
@@ -217,7 +217,7 @@ def essential(R: Array, x: Array, rows: float, level: float = 0.05) -> list[int]
 
 
 class Gains(NamedTuple):
-    """The torque per logged unit, such as Nm/A, of each joint, with standard deviations."""
+    """Each joint's torque per logged unit, such as Nm/A, with its standard deviation."""
 
     values: Array
     deviations: Array
@@ -227,22 +227,22 @@ def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[
     """Estimate parameters φ and drive gains 1/k from currents i and known torques y of a payload.
 
     Each joint's currents are i = k (Y φ + y) plus noise, with the regressor Y; `factors` are those
-    of (Y | y | i). Gauss-Newton steps in φ and k minimise the noise-weighted residuals. They begin
-    at the solution of Y φ - i/k = -y, which noise biases. Without y, φ and k would be determined up
-    to a factor (Gautier and Briot 2014). `repeats` is the ratio of all rows to independent rows.
+    of (Y | y | i). Gauss-Newton steps in φ and k minimise the noise-weighted residuals. Their
+    initial value is the biased solution of Y φ - i/k = -y. Without y, φ and k would be determined
+    only up to a factor (Gautier and Briot 2014). `repeats` is the ratio of all to independent rows.
     """
     n, size, _ = factors.R.shape
     p = size - 2
-    W, known, currents = factors.R[:, :, :p], factors.R[:, :, p], factors.R[:, :, -1]
-    if not known.any():
+    W, known_torques, currents = factors.R[:, :, :p], factors.R[:, :, p], factors.R[:, :, -1]
+    if not known_torques.any():
         raise DataError(
-            "no run has a known payload that loads a joint, without which gains cannot be found: "
-            "expected log.with_payload(mass, com, inertia) among the logs"
+            "no run has a known payload that loads a joint, without which gains cannot be "
+            "identified: expected log.with_payload(mass, com, inertia) among the logs"
         )
     x, k = _start(factors, joints, p)
     noise = np.ones(n)
     for _ in range(ROUNDS):
-        torques = W @ x + known
+        torques = W @ x + known_torques
         J = np.concatenate([k[:, None, None] * W, _of_each_joint(torques)], axis=-1)
         residuals = currents - k[:, None] * torques
         both = np.concatenate([J, residuals[..., None]], axis=-1) * (1 / noise)[:, None, None]
@@ -267,14 +267,14 @@ def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[
 
 
 def in_torques(factors: Factors, gains: Array) -> Factors:
-    """Convert `factors` of (Y | y | i) to factors of (Y | g i - y), for `gains` g."""
+    """Convert `factors` of (Y | y | i) in `calibrate` to factors of (Y | g i - y) for `gains` g."""
     last = gains[:, None] * factors.R[:, :, -1] - factors.R[:, :, -2]
     R = Factors.of(factors.R[:, :, :-2].transpose(1, 0, 2), last.T).R
     return Factors(R, factors.rows)
 
 
 def _start(factors: Factors, joints: Sequence[str], p: int) -> tuple[Array, Array]:
-    """Return initial values of φ and k: the least-squares solution of Y φ - i/k = -y."""
+    """Return initial φ and k for `calibrate`: the least-squares solution of Y φ - i/k = -y."""
     n, size, _ = factors.R.shape
     unit = np.maximum(np.sqrt(factors.torques), np.finfo(float).tiny)
     currents = _of_each_joint(-factors.R[:, :, -1] / unit[:, None])

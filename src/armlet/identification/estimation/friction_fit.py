@@ -1,4 +1,4 @@
-"""Fit the parameters of friction that act nonlinearly on torques, by separable least squares."""
+"""Fit friction parameters in which torques are nonlinear, by separable least squares."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ from armlet.simulation.forces import Friction
 SLOWEST, FASTEST = 1e-4, 1.0
 """The range of velocities, rad/s or m/s, that `friction_shape` searches."""
 STEEPNESS, SHIFT = (0.3, 1000.0), (-0.5, 0.5)
-"""The ranges of p₂, s/rad or s/m, and p₃, rad/s or m/s, of a `Sigmoid` that are searched."""
+"""The search ranges of p₂ (s/rad or s/m) and p₃ (rad/s or m/s) of a `Sigmoid`."""
 START = 10.0
 """The initial p₂ in the search for a `Sigmoid`."""
 
@@ -49,8 +49,8 @@ def friction_shape(
     Returns
     -------
     Friction
-        The law, for `TorqueModel(friction=...)` and `Plant(friction=...)`. If Stribeck friction is
-        included, the law has stribeck = 1: for a plant, replace it by the estimates of `identify`.
+        The friction law, for `TorqueModel(friction=...)` and `Plant(friction=...)`. With Stribeck
+        friction, it has stribeck = 1: for a plant, replace this 1 by the estimates of `identify`.
     """
     from scipy.optimize import minimize  # which takes as long to load as all of armlet
 
@@ -93,7 +93,7 @@ def sigmoid_friction(
     Returns
     -------
     Sigmoid
-        The shape, for `TorqueModel(friction=...)`.
+        The friction law, for `TorqueModel(friction=...)`.
     """
     from scipy.optimize import least_squares  # which takes as long to load as all of armlet
 
@@ -115,7 +115,7 @@ def sigmoid_friction(
 
     @lru_cache(maxsize=1)  # `residuals` and `derivative` use the same x in turn
     def fit(x: tuple[float, ...]) -> tuple[Array, Array, Array]:
-        """Return projected friction columns, the best p₁, and projected derivatives of torques."""
+        """Return `outside` of friction columns, the best p₁, and `outside` of the derivatives."""
         rows = []
         for run in runs:
             torques = np.stack(shape(x).torques(run.qd), axis=1)

@@ -2,8 +2,8 @@
 
 Noise in positions enters the regressor W and makes least-squares estimates too small. An instrument
 Z is a noise-free regressor of nearly the same trajectory. The solution x of Zᵀ(τ - W x) = 0 has no
-bias (Janot, Vandanjon and Gautier 2014: IDIM-IV). It is the least-squares solution of W x = τ after
-both sides are projected on the columns of Z. A triangular factor of (Z | W | τ) determines this x.
+bias (Janot, Vandanjon and Gautier 2014: IDIM-IV). This x is the least-squares solution of W x = τ
+after projection of both sides on the columns of Z; a triangular factor of (Z | W | τ) determines x.
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ def instrumental(
     instrument: Instrument | None,
     repeats: float,
 ) -> tuple[Estimate, InstrumentTest, Array]:
-    """Return the noise-weighted estimate by instrumental variables, its test, and (W | τ).
+    """Return the noise-weighted instrumental estimate, the test for bias, and projected (W | τ).
 
     The default instrument is the measured trajectory after a low-pass filter (see `MOTION`), since
     an arm under computed-torque control follows the same trajectory for any parameters. The
-    returned (W | τ) is divided by the noise and projected on the columns of Z; the estimate is its
-    least-squares solution.
+    returned (W | τ) is divided by the noise and projected on the columns of Z; its least-squares
+    solution is the estimate.
     """
     measured = [regressor.all_rows(run) for run in runs]
     estimate = weighted(factors)
@@ -126,7 +126,7 @@ def _instrument_factors(
     measured: Sequence[Rows],
     instrument: Instrument | None,
 ) -> Iterator[Factors]:
-    """Yield the factors of (Z | W | τ) of each run."""
+    """Yield the triangular factors of (Z | W | τ) for each run."""
     for run, (W, tau) in zip(runs, measured, strict=True):
         q, cutoff = run.q, run.choices["cutoff"]
         if instrument is None:
@@ -157,7 +157,7 @@ def _check_positions(positions: ArrayLike, run: Samples) -> Array:
 
 
 def _projection(both: Factors, noise: Array) -> tuple[Array, Array]:
-    """Return (W | τ) of all joints, divided by the noise, and a basis of the columns of Z."""
+    """Return (W | τ) divided by noise and an orthonormal basis of Z, both from a common factor."""
     R = both.together(1 / noise)
     p = (R.shape[1] - 1) // 2
     return R[:, p:], _basis(R[:, :p])
@@ -169,7 +169,7 @@ def _basis(A: Array) -> Array:
 
 
 def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
-    """Return the estimate with weights 1/`noise`, and with the noise of the new residuals."""
+    """Return the estimate with weights 1/`noise`; its own noise is that of the new residuals."""
     R, basis = _projection(both, noise)
     x, inverse, rank = solve(basis.T @ R)
     _, _, whole = solve(R)
@@ -185,7 +185,7 @@ def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
 def _test(
     R: Array, basis: Array, x: Array, rounds: int, rows: int, repeats: float
 ) -> InstrumentTest:
-    """Test whether the part of W orthogonal to the columns of Z would give other parameters."""
+    """Test whether the component of W orthogonal to the columns of Z implies other parameters."""
     from scipy.stats import f as fisher  # which takes as long to load as all of armlet
 
     inside = basis.T @ R
@@ -226,8 +226,8 @@ def closed_loop(
     dt : float
         The time step of the simulation, in s.
     friction : Friction, optional
-        The friction law of the simulation. Its velocities and its Stribeck friction keep their
-        values. By default `Friction()`, without Stribeck friction.
+        The friction law of the simulation; its velocities and its Stribeck friction are fixed and
+        not estimated. By default `Friction()`, without Stribeck friction.
 
     Returns
     -------

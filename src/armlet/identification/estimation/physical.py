@@ -9,9 +9,9 @@ Conversely, every positive definite P belongs to such a body (Wensing, Kim, Slot
 
 With a prior P₀ = L Lᵀ, the unknowns y of a body are the ten entries of L⁻¹ (P - P₀) L⁻ᵀ. They are
 zero for the prior, and of order 1 for a body of similar size. The torque equations, divided by the
-noise, are A y = b, with the singular value decomposition A = U S Vᵀ. Each unknown of the solver is
-an entry of Vᵀ y if its singular value is at most 1, and otherwise an entry of S Vᵀ y - Uᵀ b. All
-are of order 1, however small the noise is.
+noise, are A y = b, with the singular value decomposition A = U S Vᵀ. The solver's unknowns are the
+entries of Vᵀ y for singular values up to 1, and the entries of S Vᵀ y - Uᵀ b for larger singular
+values. All are of order 1, however small the noise is.
 """
 
 from __future__ import annotations
@@ -70,22 +70,22 @@ def is_consistent(phi: Array) -> bool:
 RADIUS = 0.1
 """The radius, in m, of the ball that replaces an unknown body."""
 THIN = 1e-4
-"""The least spread of a likely body over its largest, as of a rod 100 times as long as wide."""
+"""The least ratio of smallest to largest spread of a body: a rod 100 times as long as wide."""
 BORDER = 1e-9
-"""The negative spread due to rounding of bodies such as rods, relative to that about the origin."""
+"""The tolerance for negative spreads due to rounding, relative to the spread about the origin."""
 
 
 def _spread(body: Array) -> tuple[Array, Array, bool]:
-    """Return the principal values and axes of ∫ r rᵀ dm about the centre, and if these exist."""
+    """Return principal values and axes of ∫ r rᵀ dm about com, and whether the body is physical."""
     P = np.array(pseudo_inertia(body))
     values, axes = np.linalg.eigh(P[:3, :3] - np.outer(P[:3, 3], P[:3, 3]) / (P[3, 3] or 1.0))
     return values, axes, bool(P[3, 3] > 0 and values[0] >= -BORDER * np.abs(P[:3, :3]).max())
 
 
 def likely_bodies(phi: Array) -> Array:
-    """Return the nearest bodies of the same mass and centre that are physical, and not too thin.
+    """Return the nearest physical bodies of the same mass and centre that are not too thin.
 
-    Bodies without mass become balls with the other bodies' mean mass, else 1 kg.
+    A body without mass becomes a ball with the mean mass of the other bodies, or 1 kg if all are 0.
     """
     heavy = phi[:, 9] > 0
     mass = float(phi[heavy, 9].mean()) if heavy.any() else 1.0
@@ -108,9 +108,9 @@ class Physical:
     Attributes
     ----------
     prior : {"entropic", "euclidean"}
-        The distance from likely bodies, which decides what the data do not determine. It is
+        The distance from likely bodies, which decides what the data do not determine:
         Σ (λ - log λ) ("entropic") or Σ (λ - 1)² ("euclidean") over the eigenvalues λ of P P₀⁻¹, for
-        pseudo-inertias P of a body and P₀ of its likely body. Frames and units do not affect it.
+        pseudo-inertias P of a body and P₀ of its likely body. It is invariant to frames and units.
     strength : float
         The weight of the distance relative to squared residuals, which are in units of the noise.
     bodies : array_like of shape (nb, 10), optional
@@ -251,7 +251,7 @@ def _scale(prior: Array, A: Array) -> Array:
 def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior) -> Array:
     """Return the standard parameters, with physical bodies, that fit torques and prior best.
 
-    `R` is a triangular QR factor of (W | τ) in units of the noise, with torques τ = W Lam φ. The
+    `R` is (W | τ) divided by the noise, or a triangular factor of it, with torques τ = W Lam φ. The
     standard parameters φ have the names `names`: ten per body, then all others.
     """
     cp = require("cvxpy")

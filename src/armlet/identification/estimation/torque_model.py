@@ -60,8 +60,8 @@ class Sigmoid:
         p2, p3 = np.array(self.steepness), np.array(self.shift)
         # (1 + tanh(x/2))/2 is 1/(1 + exp(-x)) without overflow
         moving, at_rest = np.tanh(p2 * (qd + p3) / 2), np.tanh(p2 * p3 / 2)
-        slope, first = p2 * (1 - moving**2) / 4, p2 * (1 - at_rest**2) / 4
-        return (moving - at_rest) / 2, (qd + p3) * slope - p3 * first, slope - first
+        derivative, first = p2 * (1 - moving**2) / 4, p2 * (1 - at_rest**2) / 4
+        return (moving - at_rest) / 2, (qd + p3) * derivative - p3 * first, derivative - first
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +71,13 @@ class TorqueModel:
     Attributes
     ----------
     parameters : MinimalParameters, optional
-        The minimal parameters to identify, which may include rotor inertias and friction; they
-        override `rotors` and a bool for `friction`. By default those of Lin (1994), with rotor
+        The minimal parameters to identify, which may include rotor inertias and friction; `rotors`
+        and a boolean `friction` are then ignored. By default those of Lin (1994), with rotor
         inertias if `rotors` is True and with friction if `friction` is True.
     rotors : bool
         Whether to identify rotor inertias.
     friction : bool, sequence of str, Friction or Sigmoid
-        True for viscous and Coulomb friction and an offset of every joint; names among "viscous",
+        True for viscous friction, Coulomb friction and an offset per joint; names among "viscous",
         "coulomb", "offset", "coulomb_forward" and "coulomb_backward"; an `armlet.Friction`, which
         is smooth around velocity 0 and may have Stribeck friction; or a `Sigmoid`.
     extra : mapping of str to function, optional
@@ -85,7 +85,7 @@ class TorqueModel:
         returns the torques of all joints for a unit parameter. An `armlet.function` takes one
         state; other functions take arrays with one row per state.
     gains : bool
-        Whether to identify the gain of every joint, which is the torque per logged unit (Nm/A).
+        Whether to identify the gain of every joint: its torque per logged unit, such as Nm/A.
         At least one log then needs a known payload; see `Log.with_payload`.
     """
 
@@ -214,7 +214,7 @@ class TorqueRegressor:
         return W
 
     def known_torques(self, q: Array, qd: Array) -> Array:
-        """Return the torques (k, n) of springs and gravity compensation, which are known."""
+        """Return the known torques (k, n): those of springs and gravity compensation."""
         if not (self.robot._has_springs or self.robot._has_compensation):
             return np.zeros_like(qd)
         return np.asarray(self.robot._without_friction().passive_torque(q, qd))
@@ -228,7 +228,7 @@ class TorqueRegressor:
         return x
 
     def rows(self, samples: Samples) -> Iterator[Rows]:
-        """Yield decimated regressors and torques, by chunks; rows of joints at rest are zero.
+        """Yield decimated regressors and torques chunk by chunk; rows of joints at rest are zero.
 
         Known torques (payload, springs, gravity compensation) are subtracted from the torques; if
         gains are identified, known torques are the regressor's last column instead.
@@ -253,18 +253,18 @@ class TorqueRegressor:
         return np.concatenate(W), np.concatenate(tau)
 
     def factors(self, samples: Iterable[Samples]) -> Factors:
-        """Return the triangular factor of each joint's rows of (W | τ) in all `samples`."""
+        """Return one triangular factor of (W | τ) per joint, for the rows of all `samples`."""
         n, size = self.robot.nv, len(self.names) + self.gains + 1
         none = Factors(np.zeros((n, size, size)), np.zeros(n, dtype=np.int64))
         return Factors.sum([none, *(Factors.of(*x) for run in samples for x in self.rows(run))])
 
     def robot_with(self, x: Array) -> Robot:
-        """Return the robot with parameters x: torques are right; bodies may be unphysical."""
+        """Return the robot with parameters x: torques are correct, but bodies may be unphysical."""
         p = self.parameters
         return self.with_drives(p.robot(x[: len(p)]), dict(zip(self.names, x, strict=True)))
 
     def with_drives(self, robot: Robot, values: Mapping[str, float]) -> Robot:
-        """Return the robot with the drive parameters in `values`, under names such as coulomb1."""
+        """Return the robot with drive parameters from `values`, which has keys such as coulomb1."""
         followers = set(range(robot.nb)) - set(robot._leaders)
         values = {**values, **{f"{term}{i + 1}": 0.0 for term in self.friction for i in followers}}
         drives = (
@@ -305,9 +305,9 @@ class TorqueRegressor:
 def identifiable(
     robot: Robot, rotors: bool, friction: bool
 ) -> tuple[MinimalParameters[Robot], tuple[str, ...]]:
-    """Return the minimal parameters that are not artefacts of rounded angles, and notes on others.
+    """Return the minimal parameters without artefacts of rounded angles, and notes on omissions.
 
-    For example, a vertical axis that rounding tilts a little adds parameters of gravity torques.
+    For example, rounding that tilts a vertical axis slightly adds parameters of gravity torques.
     """
     every = minimal_parameters(robot, rotors=rotors, friction=friction)
     exact, off = with_exact_angles(robot)
@@ -327,7 +327,7 @@ def identifiable(
 def _check_names(
     p: MinimalParameters[Robot], friction: Sequence[str], extra: Iterable[str]
 ) -> None:
-    """Raise if a friction term or a further column has the name of another parameter."""
+    """Raise if a friction term or an `extra` term has the name of another parameter."""
     twice = [term for term in friction if f"{term}1" in p.standard]
     if twice:
         raise DataError(

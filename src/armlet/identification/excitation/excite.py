@@ -115,7 +115,7 @@ def excite(
     rotors, friction : bool
         Whether the parameters include rotor inertias and friction.
     starts : int
-        The number of random starts; only the best candidate is optimised to the end.
+        The number of random starts; only the best of them is optimised to the end.
     seed : int
         The seed of the random numbers; results are reproducible to the bit on the same machine.
 

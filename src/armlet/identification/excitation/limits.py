@@ -58,7 +58,7 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class Limit:
-    """The range of a limited quantity, and functions that compute the quantity and derivatives."""
+    """A limited quantity: its range, and functions that compute its values and derivatives."""
 
     name: str
     range: Range
@@ -69,7 +69,7 @@ class Limit:
 
     @cached_property
     def sides(self) -> tuple[Array, Array]:
-        """A and b of the finite limits A y <= b of a quantity y, each divided by half its range."""
+        """A and b of the finite limits A y <= b of a quantity y, in units of half the range."""
         lower, upper = self.range
         half = (upper - lower) / 2
         scale = np.where(np.isfinite(half), half, 1.0)
@@ -78,7 +78,7 @@ class Limit:
         return A[np.isfinite(b)], b[np.isfinite(b)]
 
     def slack(self, state: State) -> Array:
-        """Return distances to finite limits in half ranges, (k, sides); negative beyond a limit."""
+        """Return distances to limits in units of half the range, (k, sides); negative outside."""
         A, b = self.sides
         return np.asarray(b - self.values(state) @ A.T)
 
@@ -174,9 +174,9 @@ class MotionLimits:
     Attributes
     ----------
     position : pair of array_like
-        Lower and upper limits, each a number or a number per joint; None for the robot's limits.
+        Lower and upper limits, each a number or one number per joint; None for the robot's limits.
     speed, acceleration, torque : array_like, optional
-        Limits in both directions, each a number or a number per joint. By default, the robot's
+        Limits in both directions, each a number or one number per joint. By default, the robot's
         limits of speed and torque, and no limit of acceleration.
     tool_box : pair of sequences, optional
         Corners (xmin, ymin, zmin) and (xmax, ymax, zmax) of a box that contains the tool, in base

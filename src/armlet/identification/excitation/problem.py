@@ -16,7 +16,7 @@ from armlet.minimal import MinimalParameters
 
 Array = NDArray[np.float64]
 DEGREE = 5
-"""The degree of splines: the derivative of the acceleration is continuous."""
+"""The degree of splines, whose jerk (derivative of the acceleration) is therefore continuous."""
 ROUNDING = 1e-13
 """A velocity below this share of the sum of its terms' absolute values is rounded to zero."""
 LEAST = 1e-14
@@ -55,7 +55,7 @@ class Path(ABC):
 
     @cached_property
     def free(self) -> Array:
-        """A basis (m, p) of coefficients for rest at both ends; free / scale is orthonormal."""
+        """A basis (m, p) of coefficients with rest at both ends; free / scale is orthonormal."""
         ends = self.basis(np.array([0.0, self.duration]))
         rest = np.vstack([ends[1], ends[2]]) * self.scale
         _, values, rows = np.linalg.svd(rest)
@@ -79,8 +79,8 @@ class Path(ABC):
 class Fourier(Path):
     """A finite Fourier series whose period is the duration.
 
-    q(t) = c + Σ aₖ sin(k ω t) + bₖ cos(k ω t), k from 1 to the number of harmonics; coefficients
-    are in the order c, a₁, a₂, …, b₁, b₂, …
+    q(t) = c + Σ (aₖ sin(k ω t) + bₖ cos(k ω t)), with ω = 2π / duration and k from 1 to `count`.
+    The coefficients are in the order c, all aₖ, all bₖ.
     """
 
     @property

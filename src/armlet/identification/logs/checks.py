@@ -24,9 +24,9 @@ NEAR_LIMIT = 0.999
 ROWS = 2000
 """The largest number of rows that are compared with gravity torques."""
 HEAVY = 0.3
-"""A torque is compared with gravity torques that vary by more than this share of its variation."""
+"""The least variation of gravity torques, relative to that of torques, for comparing both."""
 OPPOSED, UNLIKE, LIKE = -0.5, 0.3, 0.8
-"""Correlations with gravity: opposed is below -0.5, unlike is below 0.3, like is above 0.8."""
+"""Limits of correlation with gravity: opposed below -0.5, unlike below 0.3, like above 0.8."""
 SPEED_RATIO = 1.5
 """The largest plausible factor between measured velocities and the positions' derivative."""
 TURN = 2 * np.pi
@@ -52,7 +52,7 @@ class Wrap(NamedTuple):
         if not self.is_safe:
             cure = "other steps are large, too: use numpy.unwrap on this column before reading it"
         elif of_motors:
-            cure += "; the turn at the first row is not known: correct it with offsets="
+            cure += "; the revolution count at the first row is unknown: correct it with offsets="
         return (
             f"the position of {subject} jumps by a turn at {t[self.row]:.4g} s (row {self.row}), "
             f"{self.times} times in all, as that of an encoder that counts one turn: {cure}"
@@ -79,7 +79,8 @@ def log_warnings(t: Array, q: Array, qd: Array | None, tau: Array, robot: Robot)
     """Return warnings about implausible data in a log of `robot`; each warning names a joint."""
     spans, changes = np.ptp(q, axis=0), np.ptp(tau, axis=0)
     at_rest = [
-        f"joint {joint.name!r} never moves: its friction and most of its inertia cannot be found"
+        f"joint {joint.name!r} never moves: "
+        "its friction and most of its inertia cannot be identified"
         for joint, span in zip(robot.coordinates, spans, strict=True)
         if span < AT_REST
     ]
@@ -148,9 +149,8 @@ def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
 def _clipped(t: Array, size: Array) -> slice | None:
     """Return the longest run of rows at the largest torque if it indicates saturation, else None.
 
-    A quantised torque also stays at its largest value at a smooth peak, but falls slowly from it:
-    by at most eight quantisation steps within as many rows as it stayed. A limit makes it fall
-    faster.
+    At a smooth peak, a quantised torque also stays at its largest value. It then falls by at most
+    eight quantisation steps within as many rows as it stayed, but faster after saturation.
     """
     at_top = size >= size.max() * (1 - 1e-9)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], at_top, [False]])))

@@ -37,7 +37,7 @@ IGNORED = (
 LABELS = {"actual", "measured", "raw", "filtered", "smoothed", "motor", "encoder", "sensor"}
 LABELS |= {"side", "left", "right", "arm", "utc", "unix", "since", "boot", "start", "from"}
 LABELS |= {*QUANTITY, *IGNORED.split()}
-"""Words that are no units in the brackets of a column name, such as `q1 (measured)`."""
+"""Words in brackets that are not units of a column, as in the name `q1 (measured)`."""
 ANGLE_WORDS = {"deg": "deg degs degree degrees", "rad": "rad rads radian radians"}
 ANGLE_WORDS |= {unit: unit for unit in ("mrad", "mdeg", "rev")}
 LENGTH_WORDS = {"mm": "mm", "cm": "cm", "m": "m meter meters metre metres"}
@@ -63,7 +63,7 @@ UNIT = {
 }
 RPM = ("1min", "min1", "min¹", "rmin", "revmin", "revsmin", "turnmin", "turnsmin")
 BRACKETED = {"t": {"min": "min"}, "qd": dict.fromkeys(RPM, "rpm")}
-"""Further spellings of units, in brackets only: elsewhere, min is the minimum."""
+"""Further spellings of units, in brackets only: elsewhere, `min` stands for minimum."""
 BRACKETS = re.compile(r"(?<=\S)\s*[\[(]([^\[\]()]*)[\])]")
 INDEX = re.compile(r"(?!x)[a-z_ ]*\d{1,2}|[\d,;: ]*", re.IGNORECASE)
 PER_TIME_WORDS = {"s", "sec", "second", "seconds", "per", "1", "2", "¹", "²", "s²"}
@@ -75,7 +75,7 @@ SIGNS = (
     (re.compile(r"N[·⋅*.\- ]m\b"), "Nm"),
     (re.compile(r"(?<![A-Za-z])(deg|degrees|rad|rev|mm|cm|m)[/ _·]*s(?:\^|\*\*)?2(?!\d)"), r"\1 s"),
 )
-"""Substitutions before a name is split; the last drops the 2 of rad/s2: it is no joint number."""
+"""Substitutions before a name is split; the last drops the 2 of rad/s2, which is no joint."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _joint(name: str, joints: Sequence[str]) -> tuple[str | int | None, list[str
 
 
 def unit_of(name: str, quantity: str, joints: Sequence[str]) -> str | None:
-    """Return the unit after the quantity in a name, or None; the rev in `rev1_pos` is no unit.
+    """Return the unit that follows the quantity in a name, or None; `rev1_pos` contains no unit.
 
     Text in brackets that is neither a unit nor a label of the column is returned as it is.
     """
@@ -206,7 +206,7 @@ class Quantities:
         self.arrays: dict[str, NDArray[Any]] = {}
         self.units: dict[str, Named] = {}
         self.unknown: dict[str, tuple[str, str]] = {}
-        """Quantities with a column whose brackets have no known unit: its name and that text."""
+        """By quantity: the name of a column with an unknown unit in brackets, and this unit."""
         self.notes, self.warnings = [*table.notes], [*table.warnings]
 
     def assign(

@@ -62,7 +62,7 @@ class Log:
     notes : tuple of str
         Remarks on guesses and conversions.
     payload : Load, optional
-        The known payload that the arm carried, which is not identified.
+        The known payload that the arm carried; its parameters are not identified.
     """
 
     t: Array
@@ -112,16 +112,16 @@ class Log:
             Column names by quantity, if they cannot be guessed: a list in joint order, the name of
             an array, or a pattern such as "pos_{}", filled with joint names or with 1, 2, ….
         rate : float, optional
-            Samples per second; required without time stamps, and overrides any time stamps.
+            Samples per second; required without time stamps, and used instead of any time stamps.
         units : mapping of str to str, optional
             Units by quantity, if not s, rad, m, Nm, N or A: "ms", "us", "ns"; "deg", "rev", "mm";
             "deg/s", "rpm"; "mNm"; "mA". A unit applies to all joints (or motors) that can have it,
             and overrides units in column names. By default, the units of velocities and
             accelerations follow from the units of positions.
         ratios : optional
-            Gear ratios, motor over joint, if motors were measured: a number, one number per joint,
-            or a mapping by joint name; negative if a motor rotates in the opposite direction. For
-            coupled joints, the matrix N (n, n) of p = N q, with motor positions p.
+            Gear ratios, motor speed over joint speed, if motors were measured: a number, one number
+            per joint, or a mapping by joint name; negative if a motor rotates in the opposite
+            direction. For coupled joints, the matrix N (n, n) of p = N q, with motor positions p.
         torque_ratios : (n, n) array_like, optional
             The matrix T of tau = T c, with motor torques c; by default Nᵀ.
         gains : optional
@@ -273,7 +273,7 @@ class Log:
 
 
 def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int]:
-    """Return the column index of each robot joint; without names, columns are in robot order."""
+    """Return each robot joint's column index; without names, columns are in the robot's order."""
     names = robot.joint_names
     joints = joints or names
     if sorted(joints) != sorted(names):
@@ -301,7 +301,7 @@ def each_log(logs: Any) -> Iterator[Log | Reader]:
 
 
 def use_log(work: Callable[[Log], T], k: int, log: Log | Reader) -> T | str:
-    """Return work(log), or the error message if log number k is a function and fails."""
+    """Return work(log), or, if log number k is a reader function that fails, the error message."""
     try:
         read = log if isinstance(log, Log) else log()
         if not isinstance(read, Log):

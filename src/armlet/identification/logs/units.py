@@ -1,4 +1,4 @@
-"""Unit conversion of logs, time stamps, and transmissions between motors and joints."""
+"""Units and time stamps of logs, and transmissions between motors and joints."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ OF_PRISMATIC: dict[str, dict[str, float]] = {
 PER_TIME = {"qd": "/s", "qdd": "/s²"}
 """The suffixes that convert position units to velocity and acceleration units."""
 SINCE_1970 = 1e8
-"""If the first time stamp exceeds this, in s, as dates do, it is subtracted from all stamps."""
+"""If the first time stamp exceeds this many s, as dates do, it is subtracted from all stamps."""
 LATEST = 4.2e9
 """The largest plausible time stamp, in s since 1970: the year 2103."""
 SHORTEST, LONGEST = 1.5e-4, 60.0
@@ -55,7 +55,7 @@ SHORTEST, LONGEST = 1.5e-4, 60.0
 FASTEST = 60.0
 """The largest plausible joint speed in rad/s or m/s, for guessing the unit of time."""
 ALIKE = 3.0
-"""The largest accepted factor between a unit of time and an estimate from velocities."""
+"""The largest accepted ratio between a unit of time and its estimate from velocities."""
 Named = str | tuple[str | None, ...]
 """The unit in an array's name, or the unit in each column's name (None if unknown)."""
 
@@ -69,7 +69,7 @@ def in_si(
     of_motors: bool,
     notes: list[str],
 ) -> dict[str, Array]:
-    """Convert `arrays` to SI units, column by column; positions must precede velocities."""
+    """Convert `arrays` to SI units, column by column; `arrays` must list positions first."""
     measured, positions = {}, [""] * len(joints)
     for quantity, array in arrays.items():
         of_joints = {"R": OF_REVOLUTE[quantity], "P": OF_PRISMATIC[quantity]}
@@ -159,7 +159,7 @@ def unit_of_time(
 
     A unit is possible if rows are 0.15 ms to 60 s apart and the first stamp is before 2103. Among
     several possible units, measured velocities decide, or else the speed of the joints. If neither
-    decides, raise. For example, a date in ms may equal the time in us since boot some weeks ago.
+    decides, raise: a number may be a date in ms or, in us, the time since a boot some weeks ago.
     """
     if len(stamps) < 2 or not np.isfinite(stamps).all():
         return "s"  # `Log` raises an error
