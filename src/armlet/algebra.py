@@ -54,7 +54,7 @@ def homogeneous(R: Matrix, r: Vector) -> Matrix:
 
 
 def changed_basis(T: Matrix, R: Matrix) -> Matrix:
-    """Tensor R T Rᵀ: T transformed to new axes, in which the columns of R are the old axes."""
+    """Tensor R T Rᵀ: T in new axes; the columns of R are the old axes expressed in the new axes."""
     return R @ T @ R.T
 
 
@@ -91,7 +91,7 @@ def angular_acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
 
 
 def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
-    """Moment J ω̇ + ω × J ω (4.3.42): the dual of Ω E - (Ω E)ᵀ, with Ω = ω̇~ + ω̃ ω̃, E = euler(J)."""
+    """Moment J ω̇ + ω × J ω (4.3.42): dual vector of Ω E - (Ω E)ᵀ; Ω = ω̇~ + ω̃ ω̃ and E = euler(J)."""
     Omega = angular_acceleration_tensor(w, wd)
     D = vector(*(Omega[j, j] - Omega[k, k] for _, j, k in CYCLES))
     return moment_by_entries(w, wd, J, Omega, D)

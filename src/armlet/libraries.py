@@ -1,7 +1,7 @@
 """Table of the array and scalar libraries that armlet computes with.
 
-To support another library, add a line to `LIBRARIES`, and a module of `armlet.runtime.arrays` with
-a function `evaluate` unless one of the present modules fits; CONTRIBUTING.md has the details.
+To support another library, add a line to `LIBRARIES`. Unless a module of `armlet.runtime.arrays`
+fits, also add a module with a function `evaluate` there; CONTRIBUTING.md has the details.
 """
 
 import importlib
@@ -14,7 +14,7 @@ import numpy as np
 
 
 class Library(NamedTuple):
-    """Modules with which armlet computes on an array or scalar library."""
+    """The modules that compute with the arrays or scalars of a library."""
 
     functions: str
     """Module with the functions `sin`, `cos`, `sqrt`, `sign`, `exp`, `log`, `tanh`, `floor`,
@@ -33,7 +33,7 @@ LIBRARIES = {
     "mpmath": Library("mpmath", "expressions"),
     "armlet": Library("numpy", "traced"),
 }
-"""Libraries by the package that defines their types; NumPy handles all other types."""
+"""Package that defines a type -> library of the type; NumPy handles all other types."""
 
 NUMBERS = {int, float, np.float64}
 
@@ -49,15 +49,15 @@ def package(x: Any) -> str:
     return type(x).__module__.partition(".")[0]
 
 
-def package_of(x: Any, known: Collection[str]) -> str | None:
-    """Return the package in `known` that defines the type (or a base) of x or of an entry of x."""
+def package_of(x: Any, supported: Collection[str]) -> str | None:
+    """Return the package in `supported` that defines the type (or a base) of x or of an entry."""
     level = [x]
     while level:
-        found = dict.fromkeys(map(type, level))
-        for cls in (cls for kind in found for cls in kind.__mro__):
-            if (name := cls.__module__.partition(".")[0]) in known:
+        types = dict.fromkeys(map(type, level))
+        for cls in (cls for kind in types for cls in kind.__mro__):
+            if (name := cls.__module__.partition(".")[0]) in supported:
                 return name
-        inner = () if found.keys() <= NUMBERS else filter(is_nested, level)
+        inner = () if types.keys() <= NUMBERS else filter(is_nested, level)
         level = [*chain.from_iterable(y.flat if isinstance(y, np.ndarray) else y for y in inner)]
     return None
 

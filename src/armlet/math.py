@@ -1,8 +1,8 @@
 """Elementary functions of arrays of any kind, for controllers and other user functions.
 
-The arguments are numbers, NumPy arrays, traced arrays (see `armlet.function`), JAX arrays or
-PyTorch tensors. NumPy's functions also accept traced arrays. The functions `where`, `minimum`,
-`maximum` and `atan2` of this module also accept traced scalars.
+The arguments are numbers, NumPy arrays, traced arrays and their entries, which are traced scalars
+(see `armlet.function`), JAX arrays or PyTorch tensors. NumPy functions also accept traced arrays
+and scalars.
 """
 
 from collections.abc import Callable

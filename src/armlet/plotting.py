@@ -196,7 +196,7 @@ def _picture(figure: Any, path: Path) -> bytes:
 
 
 def figure_html(figure: Figure) -> str:
-    """Return the HTML of a figure, for the `body` of `page`."""
+    """Return the HTML of a figure, for the argument `body` of `page`."""
     text = figure.to_json().replace("<", "\\u003c")
     return f'<div class="figure"><script type="application/json">{text}</script></div>\n'
 

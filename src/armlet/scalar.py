@@ -23,12 +23,12 @@ QUARTER_TURNS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 def _function(name: str) -> Callable[[Scalar], Scalar]:
     def apply(x: Scalar) -> Scalar:
-        own = getattr(x, name, None)  # mpmath's `x.exp` is an int, not a method
-        found = own() if callable(own) else getattr(namespace(x), name)(x)
-        return int(found) if isinstance(found, np.integer) else found
+        method = getattr(x, name, None)  # mpmath's `x.exp` is an int, not a method
+        result = method() if callable(method) else getattr(namespace(x), name)(x)
+        return int(result) if isinstance(result, np.integer) else result
 
     apply.__name__ = name
-    apply.__doc__ = f"Return the {name} of a scalar, by its own method or its library's function."
+    apply.__doc__ = f"Return the {name} of a scalar, computed by its method or its library."
     return apply
 
 
@@ -43,7 +43,7 @@ floor = _function("floor")
 
 
 def _leading(*args: Scalar) -> Scalar:
-    """Return the operand that decides the library: not a number if possible, else from NumPy."""
+    """Return the operand whose library is used: the first non-number, else a number of NumPy."""
     others = (x for x in args if not isinstance(x, int | float | np.number))
     numbers = (x for x in args if isinstance(x, np.number))
     return next(others, next(numbers, args[0]))
@@ -177,6 +177,6 @@ def is_zero(x: Scalar) -> bool:
 
 
 class Symbol(str):
-    """Name in place of a constant of a robot: its programs can be printed, but not evaluated."""
+    """Name that stands for a robot constant; a program with symbols can be printed, but not run."""
 
     __slots__ = ()

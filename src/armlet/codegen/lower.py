@@ -77,7 +77,7 @@ class Lowered:
 
     @property
     def hoisted(self) -> dict[int, int]:
-        """Operation index -> storage index, for operations before `start` that later ones use."""
+        """Operation index -> storage index, for results before `start` that are used after it."""
         if not self.start:
             return {}
         needed = [a for op, args in self.operations[self.start :] if op != "input" for a in args]
@@ -180,7 +180,7 @@ def expand_sines(old: Program) -> Program:
 
 
 def fuse_products(program: Program) -> list[Node]:
-    """Return the nodes of a program, with each product fused into the sum that alone uses it.
+    """Return the nodes of a program; a product that is used once, in a sum, is fused with the sum.
 
     `fma` is a b + c, `fms` is a b - c and `fnma` is c - a b, each rounded once. Products are fused
     here and not by a compiler, so that every vector width gives the same bits.

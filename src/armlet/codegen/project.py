@@ -1,4 +1,4 @@
-"""Projects of generated code: the texts of their files, from the templates of each target.
+"""Print projects in C, C++ or CUDA: the texts of all files, from the templates of a target.
 
 For C and C++, a test program compares every function with expected values at random states.
 `armlet generate` (cli/commands/generate.py) writes the files.
@@ -50,30 +50,30 @@ FILES = {
     },
     "cuda": {"@{library}.cu": "library.cu", "README.md": "README.md"},
 }
-"""Target -> name of each file -> template of the file."""
+"""Target -> file name -> template of the file."""
 DEFINED = """\
 values that are not computed by the program but
 from the definition of the quantity (or, if it has none, from a formulation as it is written)"""
-"""What the README calls the expected values, if every function has a reference."""
+"""The README's words for the expected values, if every function has a reference."""
 STATES, CANDIDATES = 5, 40
-"""Number of states in a test, and number of random states to choose from."""
+"""Number of states in a test, and number of random states to choose them from."""
 TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
 """Dtype -> tolerance of a test, relative to the largest value of a result."""
 LARGEST_ROUNDING = 64
-"""A test allows an error of this many units in the last place of the largest intermediate value or,
-if this is more, of this number times the largest `sensitivity` times the largest result."""
+"""A test allows errors up to this number times the larger of two values: eps times the largest
+intermediate value, and the largest `sensitivity` times the largest result."""
 MEANINGLESS = 1e-3
 """Largest `sensitivity` that results may have at a test state."""
 Array = np.ndarray[Any, Any]
 Reference = Callable[[Mapping[str, Array]], Sequence[Array]]
-"""Function that returns the expected results, from argument name -> values of one state."""
+"""Function that returns the expected results; its argument maps names to values of one state."""
 
 
 @dataclass(frozen=True)
 class Function:
     """A program to print, with a description and the source of its formulation.
 
-    The test of the project compares the program with the values of `reference`, if given.
+    The test of the project compares the program with the values of `reference`, if there is one.
     """
 
     program: Program
@@ -225,7 +225,7 @@ def _test(robot: RobotModel, by_name: Mapping[str, Function], dtype: str) -> dic
 
 
 def _states(robot: RobotModel, programs: Sequence[Program], dtype: str) -> dict[str, Array]:
-    """Return argument -> values at the test states, one row per state, exact also in float32.
+    """Return argument -> one row of values per test state; float32 represents them exactly.
 
     Of the random states, those of lowest `sensitivity` are taken: near singular states, rounding
     errors may be larger than the test allows.

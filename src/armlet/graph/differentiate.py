@@ -1,4 +1,4 @@
-"""Forward and reverse derivatives of traced scalars, recorded in the same graph."""
+"""Forward-mode and reverse-mode derivatives of traced scalars, recorded in the same graph."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -35,9 +35,9 @@ CHOICES: dict[str, Callable[..., tuple[Any, Any, Any]]] = {
     "max": lambda a, b: (less(b, a), a, b),
     "where": lambda c, a, b: (c, a, b),
 }
-"""Operation that selects a value -> function that returns (condition, value if true, if false).
+"""Selecting operation -> function that returns (condition, value if true, value if false).
 
-The same condition selects the derivative. Multiplication by 1 or 0 would fail: at x = 0, the
+The same condition selects the derivative. A factor of 1 or 0 would fail instead: at x = 0, the
 derivative of 1 / x in `where(x, 1 / x, 0)` is infinite, and 0 times infinity is NaN.
 """
 

@@ -112,7 +112,7 @@ def _array(x: Any, namespace: ModuleType) -> Any:
 
 @lru_cache(maxsize=64)
 def casadi_function(program: "Program", casadi: ModuleType) -> Callable[..., Any]:
-    """Convert a program to a `casadi.Function` of the matrices of one state; vectors are columns.
+    """Convert a program to a `casadi.Function` of matrices for one state; vectors are columns.
 
     Called with symbols, the function returns expressions; called with numbers, it returns numbers.
     Its operations are recorded once, in SX; a call with MX symbols adds one node to the MX graph.
@@ -151,7 +151,7 @@ def check_matrices(program: "Program", args: Sequence[Any]) -> None:
 
 
 def _word(name: str) -> str:
-    """Convert a name to one for CasADi, which begins with a letter and repeats no underscores."""
+    """Convert a name for CasADi: it then begins with a letter and has no adjacent underscores."""
     word = re.sub(r"[\W_]+", "_", name).strip("_")
     return word if word[:1].isalpha() else f"armlet_{word}".strip("_")
 

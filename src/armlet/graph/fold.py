@@ -1,7 +1,7 @@
 """Folding: trivial operations are simplified, and signs are moved outwards.
 
-Each rule reads as the identity that it states. Negations are not counted. Since `(-a) b` becomes
-`-(a b)`, it shares one product with `a b`.
+Moving signs outwards turns `(-a) b` into `-(a b)`, which shares its product with `a b`. Negations
+are not counted as operations.
 """
 
 from typing import Any
@@ -62,7 +62,7 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
 
 
 def numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the operands with None for traced scalars, so that `match` records no comparison."""
+    """Return the operands with None for traced scalars, so that `match` records no comparisons."""
     return tuple([a if isinstance(a, NUMBERS) else None for a in args])
 
 

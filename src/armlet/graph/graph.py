@@ -113,7 +113,7 @@ class Graph:
         return self.record(op, *args)
 
     def node(self, op: str, args: tuple[Any, ...]) -> "Traced":
-        """Return the traced scalar of an operation; if new, record the operation as it is."""
+        """Return the traced scalar of an operation; a new operation is recorded unsimplified."""
         key = (op, args)
         scalar = self.interned.get(key)
         if scalar is None:

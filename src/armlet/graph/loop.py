@@ -19,13 +19,13 @@ class Loop:
     body: Program
     """The program of one step, or of one stage of a step."""
     carried: Mapping[int, str] = field(default_factory=dict)
-    """Output index -> name of the carried input that the output is in the next step or stage."""
+    """Output index -> name of the carried input that gets the output in the next step or stage."""
     recorded: Sequence[int] = ()
-    """The indices of the outputs to record: the values after every n steps are stored in a new row,
-    where a call chooses n. Of other outputs, only the final value is returned."""
+    """The indices of the outputs to record: the values after every n steps become a new row; each
+    call chooses n. Of other outputs, only the final value is returned."""
     period: int | None = None
-    """The number of rows in records, and in inputs that change with every step. After the last row,
-    the next step uses the first row again. By default no row is used again."""
+    """The number of rows in recorded outputs and in inputs that change with every step. After the
+    last row, the next step uses the first row again. By default, no row is reused."""
     stages: int = 1
     """How often the body runs in a step, each time with another row of the inputs of rate "stage".
     Stages keep the body short, so that it stays in the instruction cache of the processor."""
@@ -33,8 +33,8 @@ class Loop:
     def jvp(self, names: Collection[str]) -> "Loop":
         """Return a loop that also computes the tangents of all outputs.
 
-        For each input x that is carried or in `names`, the new loop also takes "tangent_x". Its
-        outputs are the outputs of this loop, followed by the tangents of these in the same order.
+        For each input x that is carried or in `names`, the new loop also takes "tangent_x". It
+        returns the outputs of this loop, followed by their tangents in the same order.
         """
         outputs, inputs = self.body.outputs, self.body.inputs
         active = [inputs[name] for name in (*self.carried.values(), *names)]
@@ -56,9 +56,9 @@ class Loop:
         loop carries "cotangent_x": the initial value is the cotangent of the final value of x, and
         the final value is the derivative with respect to the initial value of x. Further outputs
         are the derivatives with respect to the inputs `names`, in this order. For an input that
-        changes with the steps, the derivative is recorded. For any other input x, it is summed over
-        the steps and carried as "sum_x". Inputs that no derivative depends on are left out. This
-        loop must have no stages.
+        changes with the steps, the derivative is recorded. For any other input x, the derivative is
+        summed over the steps and carried as "sum_x". Inputs that no derivative depends on are left
+        out. This loop must have no stages.
         """
         inputs, carried = self.body.inputs, [*self.carried.values()]
         wanted = [inputs[name] for name in (*carried, *names)]

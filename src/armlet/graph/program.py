@@ -306,7 +306,7 @@ class Program:
 
     @without_collections
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON, with the index of a node or a list [constant] as operand."""
+        """Return plain data for JSON, in which an operand is a node index or a list [constant]."""
         number = {i: k for k, i in enumerate(self.live)}
 
         def plain(x: Any) -> Any:
@@ -362,7 +362,7 @@ def program(
     single: bool,
     names: Names | None = None,
 ) -> Program:
-    """Create a program from its outputs, arrays of traced scalars and numbers."""
+    """Create a program from its outputs, which are arrays of traced scalars and numbers."""
     flat = [y for output in outputs for y in output.flat]
     graph = next((y.graph for y in flat if isinstance(y, Traced)), Graph())
     return Program(name, inputs, tuple(outputs), graph, tuple(live(graph, flat)), single, names)
@@ -407,7 +407,7 @@ def with_values(old: Program, value: Mapping[int, Any]) -> Program:
 def with_tangents(
     old: Program, active: Iterable[Input]
 ) -> tuple[list[Input], list[Any], list[Any]]:
-    """Differentiate along `active` inputs; return new inputs, output entries, and tangents."""
+    """Differentiate along `active` inputs; return tangent inputs, output entries and tangents."""
     graph, flat = old.copy()
     active = list(active)
     tangents = prefixed_inputs(old.inputs, "tangent", active)

@@ -18,8 +18,8 @@ class Input(NamedTuple):
     """An argument: its name, its shape for one state, and the rate at which its value changes.
 
     For rate "state", a call passes one value per state; for rate "once", one value for all states
-    or one per state. In a `Loop`, each step of each run is a state, and rate "once" means one value
-    in all. A `Loop` has three more rates: "step" means one value per step, the same for all runs;
+    or one per state. In a `Loop`, each step of each run is a state, and rate "once" means a single
+    value. A `Loop` has three more rates: "step" means one value per step, the same for all runs;
     "run" means one value per run, the same in all steps; "stage" means one value per stage of a
     step, the same in all steps and runs.
     """
@@ -44,7 +44,7 @@ def named_inputs(inputs: Mapping[str, Shape] | Iterable[Input]) -> dict[str, Inp
 def prefixed_inputs(
     inputs: Mapping[str, Input], prefix: str, others: Iterable[Input]
 ) -> list[Input]:
-    """Return `others` with `prefix` before each name, repeated until the name is not yet taken."""
+    """Return `others` with `prefix` before each name, repeated until the name is unique."""
     taken = set(inputs)
     renamed = []
     for x in others:
@@ -57,7 +57,7 @@ def prefixed_inputs(
 
 
 def leading_axes(inputs: Iterable[Input], shapes: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
-    """Return the batch shape (leading axes) of a call, and a list of the batch shapes of arrays."""
+    """Return the batch shape (leading axes) of a call, and the batch shape of each array."""
     inputs = list(inputs)
     own = [_leading(x, shape) for x, shape in zip(inputs, shapes, strict=True)]
     of_states = [k for k, x in enumerate(inputs) if x.rate == "state"]

@@ -1,4 +1,4 @@
-"""Search for the cheapest program over formulations, frames and units of length; simplify it."""
+"""Search for the cheapest simplified program over formulations, frames and units of length."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -37,12 +37,12 @@ class Effort:
     """The limits of a search; `benchmarks/search.py` prints the effect of most of them."""
 
     slack: float = 1.25
-    """A formulation is left out if it takes more than `slack` times the estimated cycles of the
+    """A formulation is left out if its estimated cycles per call exceed `slack` times those of the
     fastest formulation."""
     trials: int = 12
-    """Largest number of frame origins to move, from the base on, and of units of length to try."""
+    """Largest number of units of length to try, and of frame origins to move, from the base on."""
     shortest_unit: float = 1e-4
-    """Shortest unit of length to try, relative to the longest; masses scale with its square."""
+    """Shortest unit of length to try, relative to the longest; masses scale with unit squared."""
     orders: tuple[tuple[str, ...], ...] = (
         ORDER,
         (*(name for name in ORDER if name != "constants"), "constants"),
@@ -50,21 +50,21 @@ class Effort:
     """Sequences of simplification passes, each of which is tried."""
     short: int = 300
     """If the program of the cheapest formulation has at most this many operations, all formulations
-    are rearranged and simplified. Longer programs are simplified by the first of `orders` only."""
+    are rearranged (see `search`) and simplified. Longer programs undergo only `orders[0]`."""
     long: int = 10_000
     """A program with more operations is not simplified, and no frames or units are tried for it."""
     joints: int = 16
     """For a robot with more joints, `QUICK` replaces `long`: a search up to `long` would take
-    seconds to minutes, and would save 1 to 4 % of the operations."""
+    seconds to minutes, and would save only 1 to 4 % of the operations."""
     path: int = 8
     """For a robot with more than `joints` joints, and more than `path` of them in a chain, only the
     formulations whose cost grows most slowly with the number of joints are tried."""
     seconds: float = 30.0
     """Processor time in s after which the search returns the best program so far.
 
-    With processor time, the result does not depend on the load of the machine. The longest
-    searches for six-axis arms take about ten seconds. The result of a search that reaches the limit
-    is cached, too, since the same search would end at the same point again.
+    Processor time makes the result independent of the load of the machine. The longest searches
+    for six-axis arms take about ten seconds. The result of a search that reaches the limit is
+    cached, too, since the same search would end at the same point again.
     """
 
     def longest(self, request: Request) -> int:
@@ -74,7 +74,7 @@ class Effort:
 
 EFFORT = Effort()
 QUICK = 1000
-"""With at most this many operations, a search takes up to a second and shows no progress."""
+"""Largest operation count for which a search takes at most a second and shows no progress."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def cheapest_program(request: Request, minimize: str = "operations") -> SearchRe
 
 
 def cached_search(key: str | None, find: Callable[[], SearchResult]) -> SearchResult:
-    """Return the result cached under `key`, else call `find` and, with a key, cache the result."""
+    """Return the cached result of `key`, or that of `find`, which is cached unless key is None."""
     data = cache.load(key) if key else None
     if data is not None:
         with suppress(ValueError, LookupError, TypeError):
@@ -199,12 +199,12 @@ def rank(task: Task) -> "list[Candidate]":
 
 
 def _power(entry: Formulation) -> int:
-    """Return the exponent k: for n joints, the operations of a formulation grow with n^k."""
+    """Return the exponent k with which the operation count grows: as n^k for n joints."""
     return int(entry.growth.partition("^")[2][:1] or 1)
 
 
 class Candidate:
-    """A formulation, and the cheapest program so far of this formulation."""
+    """A formulation and its cheapest program so far."""
 
     def __init__(self, task: Task, name: str) -> None:
         self.task, self.name, self.arrangement = task, name, CANONICAL
@@ -222,7 +222,7 @@ class Candidate:
         return self.length > self.task.effort.longest(self.task.request)
 
     def rearrange(self) -> None:
-        """Move frame origins back along their axes and change the unit, if this lowers the cost."""
+        """Move frame origins back along joint axes and change the unit, if this lowers the cost."""
         if not self.lumps or self.is_long:
             return
         task = self.task
@@ -237,7 +237,7 @@ class Candidate:
             self._try("units", self.arrangement._replace(unit=unit))
 
     def adopt(self, arrangement: Arrangement) -> None:
-        """Try the frames and units that lowered the cost of another formulation."""
+        """Try the frames and unit of length that lowered the cost of another formulation."""
         if self.lumps and arrangement != self.arrangement and not self.task.is_over():
             self._try("frames and units", arrangement)
 
@@ -274,7 +274,7 @@ class Candidate:
 
 
 def cycles(program: Program) -> float:
-    """Return a lower bound of cycles per call: critical path or, if larger, operations / RATE."""
+    """Return a lower bound on cycles per call: critical path or, if larger, operations / RATE."""
     done: dict[int, int] = {}
     for i, op, args in program.nodes:
         before = max((done[a.index] for a in args if isinstance(a, Traced)), default=0)

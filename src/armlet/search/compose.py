@@ -1,7 +1,7 @@
 """Combine several quantities in one program, which computes common operations once.
 
-Quantities are recorded as calls, alone or within a user function. The search then chooses a
-formulation and an arrangement for each quantity, so that the program takes the fewest operations.
+Quantities are recorded as calls, alone or within a user function. The search then chooses, for each
+quantity, the formulation, frames and unit of length that make the whole program cheapest.
 """
 
 import json
@@ -59,7 +59,7 @@ class Composition:
     single: bool = False
     names: Names | None = None
     programs: dict[Any, Program] = field(default_factory=dict)
-    """(Index of a call, choice) -> the program traced for both, kept by `trace` for further use."""
+    """(Index of a call, choice) -> program of the call for this choice, cached by `trace`."""
 
     @property
     def requests(self) -> list[Request]:
@@ -100,7 +100,7 @@ def _search(composition: Composition, minimize: str) -> SearchResult:
 
     The first program joins the cheapest programs of all quantities. In the second, the quantities
     are traced again, with the formulations and arrangements that make the whole cheapest. If the
-    first program is too long, it is returned as it is.
+    first program is too long, it is returned without simplification.
     """
     weight, deadline = WEIGHTS[minimize], thread_time() + EFFORT.seconds
     tasks = [Task(request, weight, EFFORT, deadline) for request in composition.requests]
@@ -133,10 +133,10 @@ def _search(composition: Composition, minimize: str) -> SearchResult:
 
 
 def _trials(tasks: Sequence[Task], choices: Sequence[Choice]) -> Iterator[list[Choice | None]]:
-    """Yield changes to try: the arrangement of one quantity for all, or a new formulation of one.
+    """Yield changes to try: a common arrangement, or another formulation of one quantity.
 
-    Each item has an entry per quantity; None keeps the present choice. Only quantities of the same
-    robot share an arrangement.
+    Each change has an entry per quantity; None keeps the present choice. Only quantities of the
+    same robot share an arrangement.
     """
     requests = [task.request for task in tasks]
     for request, (_, arrangement) in zip(requests, choices, strict=True):
@@ -171,10 +171,10 @@ def _result(
 
 
 def record(graph: Graph, request: Request, arrays: Sequence[Array]) -> Any:
-    """Record a quantity on traced arrays; return its result, an array or a tuple of arrays.
+    """Record a quantity as a function of traced arrays; return an array or a tuple of arrays.
 
-    A `Recording` gets a call, for which the search chooses a program later. Any other graph gets
-    the operations of the cheapest program. Arrays with leading axes are recorded state by state.
+    If `graph` is a `Recording`, a call is recorded, and the search chooses its program later. In
+    any other graph, the cheapest program is inlined. Batches are recorded state by state.
     """
     program = cheapest_program(request).program
     leading, _ = leading_axes(request.inputs, [array.shape for array in arrays])
@@ -205,7 +205,7 @@ def compose_quantities(
     minimal: bool,
     options: Mapping[str, Any],
 ) -> Composition:
-    """Combine quantities of a robot; the inputs are in the order of `STATE`, then `GROUPS`."""
+    """Combine quantities of a robot; the inputs are in the order of `STATE` and then `GROUPS`."""
     requests = {
         label: make_request(robot, name, constants, minimal, taken)
         for label, name, taken in _labelled(names, options)
@@ -233,7 +233,7 @@ def compose_quantities(
 def _labelled(
     names: Sequence[str], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield (label, name, options) for each quantity or, if frames are listed, for each frame."""
+    """Yield (label, name, options) for each quantity or, if `frame` is a list, for each frame."""
     options = {key: x for key, x in options.items() if x is not None and x is not False}
     for name in names:
         if names.count(name) > 1:

@@ -1,4 +1,4 @@
-"""Requests for quantities of robots, which check options and trace programs of formulations."""
+"""Requests for robot quantities: check the options, and trace the programs of formulations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Request:
     robot: RobotModel
     name: str
     constants: Mapping[str, str]
-    """Group of constants -> the way in `ENTER_AS` in which these enter the program."""
+    """Group of constants -> how these enter the program: a value of `ENTER_AS`."""
     minimal: bool
     wrench: bool
     options: Mapping[str, Any]
@@ -69,7 +69,7 @@ class Request:
         return inputs
 
     def takes(self, entry: Formulation) -> bool:
-        """Whether a formulation takes the options and applies to the robot."""
+        """Whether a formulation accepts the options and applies to the robot."""
         try:
             self.check(entry)
         except ArmletError:
@@ -77,7 +77,7 @@ class Request:
         return True
 
     def check(self, entry: Formulation) -> None:
-        """Raise if a formulation does not take the options or does not apply to the robot."""
+        """Raise if a formulation does not accept the options or does not apply to the robot."""
         for name in (*self.options, *(["wrench"] if self.wrench else ())):
             if name not in signature(entry.function).parameters:
                 raise ArmletError(
@@ -195,8 +195,8 @@ def make_request(
     needs_masses = "inertia" in quantity.reads and constants["inertia"] == "fixed"
     if needs_masses and not any(robot.m) and not any(np.any(J != 0) for J in robot.J):
         raise ModelError(
-            f"robot {robot.name!r} has no masses, so its {name} is not known: give its links an "
-            "inertia"
+            f"robot {robot.name!r} has no masses, so that {name} cannot be computed: give its "
+            "links an inertia"
         )
     wrench = options.pop("wrench", False)
     return Request(robot, name, constants, minimal, wrench, options)

@@ -25,13 +25,13 @@ ARRAY = {
 ALIGNED, READABLE, WRITEABLE, OWNED = 0x100, 0x101, 0x501, 0x505
 """Cumulative NumPy flags: aligned; also C-contiguous; also writeable; also owner of its data."""
 SPARES = 2
-"""Number of results held for reuse: one is free while the caller's variable holds the other."""
+"""Number of result arrays held for reuse: one is free while the caller still holds the other."""
 
 PLACES = ("FALLBACK", "NAMES", "OTHERS", "SPARE_RESULTS", "OUT_NAME", "RESULTS")
 """The items of the tuple `%self` that an entry point receives, in order.
 
 FALLBACK is the Python function for calls that the entry point does not handle. NAMES has the
-argument names in the order of `@arrange`, OTHERS is a dict from values of the option to functions,
+argument names in the order of `@arrange`, OTHERS is a dict from values of an option to functions,
 SPARE_RESULTS is a list of results to reuse, and OUT_NAME is the tuple ("out",). RESULTS is the
 class that holds several results: `tuple` or a subclass without attributes of its own.
 """
@@ -51,7 +51,7 @@ WORDS = {
     "float64": {"@narrow": "bitcast", "@F": "double", "@BYTES": "8"},
     "float32": {"@narrow": "fptrunc", "@F": "float", "@BYTES": "4"},
 }
-"""Dtype -> the short forms that depend on the dtype, and what replaces them."""
+"""Dtype -> short form -> replacement, for short forms that depend on the dtype."""
 
 IR = read_blocks("objects.ll")
 FUNCTIONS = IR["functions"]()

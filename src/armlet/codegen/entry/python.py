@@ -1,10 +1,10 @@
 """The entry point from Python to a kernel, in LLVM IR that is compiled with the kernel.
 
-CPython calls `@entry` as a built-in function (METH_FASTCALL | METH_KEYWORDS), and `@vectorcall` as
-the call of an object. Both take one state or a small batch, by position or by name, with or without
+CPython calls `@entry` as a built-in function (METH_FASTCALL | METH_KEYWORDS), and `@vectorcall` to
+call an object. Both take one state or a small batch, by position or by name, with or without
 `out`. Contiguous arrays of the kernel's dtype are read in place; short vectors in lists or in other
-arrays are copied. All other calls, also calls with invalid arguments, are passed on to a Python
-function, the first item of the tuple `%self` (see `objects.PLACES`).
+arrays are copied. All other calls, including those with invalid arguments, are passed on to a
+Python function, the first item of the tuple `%self` (see `objects.PLACES`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ FEW = 32
 COPIED = 1024
 """Largest number of entries to copy from an input that cannot be read in place."""
 BATCH = 2**18
-"""Largest number of operations in one call: meanwhile, Ctrl-C and other threads have to wait."""
+"""Largest number of operations in one call, during which Ctrl-C and other threads must wait."""
 CHECKED = 16
 """Largest number of `out` arrays: each is checked for overlap with all arrays before it."""
 MANY = "@many_states = global ptr null"
@@ -72,7 +72,7 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
 
 
 def dispatcher(inputs: int) -> str:
-    """Return LLVM IR of an @entry that calls no kernel, but the function for the option's value."""
+    """Return LLVM IR of an @entry that dispatches calls to the functions for an option's values."""
     text = [_arguments(inputs, "slow", ()), IR["slow"]()]
     return module_text([*SHARED.values(), *text], "float64")
 

@@ -1,8 +1,8 @@
 """The entry point from XLA, the compiler of JAX, to a kernel, in LLVM IR.
 
 XLA calls `@xla` with a call frame that has the addresses of arguments and results (XLA's C API for
-custom calls, a stable binary interface). On registration, XLA calls `@xla` to ask for its version
-of that API. The function returns null, which means no error.
+custom calls, a stable binary interface). On registration, XLA calls `@xla` to ask which version of
+that API it uses. `@xla` returns null, which means no error.
 """
 
 from armlet.codegen.llvm.function import Target, Texts, modules
@@ -16,7 +16,7 @@ IR = read_blocks("xla.ll")
 def xla_entry(code: Lowered, target: Target, at_once: bool) -> tuple[str, Texts]:
     """Return the LLVM IR module of @xla, and the modules of the functions that @xla calls.
 
-    Without `at_once`, @xla computes row by row. With it, calls need at least `lanes` rows.
+    Without `at_once`, @xla computes row by row; with it, a call needs at least `lanes` rows.
     """
     functions = many_states_texts if at_once else one_state_texts
     texts = modules(target, functions(code, target))

@@ -73,7 +73,7 @@ PACK = 8
 
 @dataclass(frozen=True)
 class Target:
-    """Target of compilation: dtype, lanes per vector register, whether multiply-adds are fused."""
+    """Target of compilation: dtype, lanes per vector, and whether multiply-adds are fused."""
 
     dtype: str = "float64"
     lanes: int = 8
@@ -125,7 +125,7 @@ class Body:
     def _read(self, a: int) -> str:
         """Load a hoisted result into all lanes, once per basic block; return the value's name.
 
-        A load costs as little as a constant. A value that is kept in all blocks takes a register.
+        A load per block costs as little as a constant; a value held across blocks takes a register.
         """
         if a not in self.read:
             out, F = f"%k{len(self.lines)}", self.target.element

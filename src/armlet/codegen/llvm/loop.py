@@ -105,7 +105,7 @@ class _Text:
         self.loaded |= read(pointer, name, x)
 
     def record(self, name: str, entries: list[str]) -> None:
-        """Store an output in a row, if the step is the last one of a row or of the loop."""
+        """Store an output in a row, if this step is the last one of the row or of the loop."""
         last = self.loop.stages - 1
         self.lines.append(IR["record"](name=name, last_stage=last, size=len(entries)))
         row, size = f"%{name}.row", f"%{name}.size"
@@ -124,7 +124,7 @@ class _Text:
         store_entries(entries, f"{pointer}.run", name, self.F, self.lines)
 
     def phis(self, values: list[list[str]]) -> list[str]:
-        """Return phi nodes of carried inputs: initial values, later results of the last step."""
+        """Return the phi nodes of carried inputs: initial value, or result of the previous step."""
         return [
             f"{self.loaded[name, k]} = phi {self.V} [ {start}, %begun ], "
             f"[ {values[self.sources[name]][k]}, %turned ]"

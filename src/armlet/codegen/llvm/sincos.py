@@ -2,9 +2,9 @@
 
 Range reduction subtracts k π/2, in several terms. Polynomials then approximate sine and cosine on
 [-π/4, π/4], and the quadrant k mod 4 selects polynomial and sign. All this is computed in the
-dtype of the vector. Angles beyond `Constants.reach`, and NaN, are computed in another way, without
-effect on other lanes: doubles by the C library, singles as doubles. Up to `reach`, the largest
-error of all singles is 1.54 ulp; the largest error observed for doubles is 1.6 ulp.
+dtype of the vector. Angles beyond `Constants.reach`, and NaN, are handled separately, without
+effect on other lanes: doubles by the C library, singles by conversion to double. Up to `reach`, the
+largest error of all singles is 1.54 ulp; the largest error observed for doubles is 1.6 ulp.
 """
 
 from collections.abc import Mapping

@@ -73,7 +73,7 @@ def chunks_of(code: Lowered, first: int, last: int) -> list[Chunk]:
 
 
 def _split_run(code: Lowered, run: range) -> Iterator[range]:
-    """Yield parts of a run, of at most SIZE operations or, for sines and cosines, ANGLES angles."""
+    """Split a run into runs of at most SIZE operations or, for sines and cosines, ANGLES angles."""
     if not run or code.operations[run[0]].op not in TRIGONOMETRY:
         yield from (run[k : k + SIZE] for k in range(0, len(run), SIZE))
         return
@@ -91,7 +91,7 @@ def _split_run(code: Lowered, run: range) -> Iterator[range]:
 def places_of(
     code: Lowered, chunks: Sequence[Chunk], wanted: Iterable[Operand]
 ) -> tuple[dict[int, int], int]:
-    """Return the slots of results that are `wanted` or read by later chunks, and their number."""
+    """Return the slots of results that are `wanted` or read by later chunks, and the slot count."""
     until: dict[Operand, int] = {}
     for k, i in _with_chunk(chunks):
         op, args = code.operations[i]

@@ -214,7 +214,7 @@ class _Names:
         self.taken = set(RESERVED.split())
         self.of: dict[int, str] = {}
         self.joints: dict[str, tuple[int, ...]] = {}
-        """Name of a variable -> the joints whose angles the variable sums up."""
+        """Name of a variable -> the joints whose angles add up to the variable."""
         self.count = {"k": 0, "t": 0}
         self.many = max((x.size for x in program.inputs.values()), default=0) > 9
         self.arguments = {name: self.free(name) for name in program.inputs}
@@ -278,7 +278,7 @@ class _Names:
         return ("_" if self.many else "").join(map(str, joints))
 
     def _next(self, letter: str) -> str:
-        """Return the next free name in t1, t2, … or, for constants, in k1, k2, …"""
+        """Return the next free name with a letter and a number: t3 or, for constants, k3."""
         while True:
             self.count[letter] += 1
             name = f"{letter}{self.count[letter]}"
@@ -287,7 +287,7 @@ class _Names:
 
 
 def _letters(program: Program) -> list[str]:
-    """Return the names of the outputs: from the program, from LETTERS, or out, out1, out2, …"""
+    """Return the output names: from the program, else from LETTERS, else out, or out1 and so on."""
     count = len(program.outputs)
     if program.names:
         return [LETTERS.get(name, (name,))[0] for name in program.names]

@@ -1,7 +1,7 @@
 """Print programs as functions in C, C++ and CUDA, from a table of operations.
 
-A function takes one array per argument and per result, matrices row by row. A function reads all
-arguments before it writes results, so that a result may overwrite an argument.
+A function takes one array per argument and per result, with matrices stored row by row. It reads
+all arguments before it writes results, so that a result may overwrite an argument.
 """
 
 import re
@@ -154,7 +154,7 @@ class Printer:
         return f"T(-v{a})" if self.language.generic else f"-v{a}"
 
     def preamble(self, *codes: Lowered) -> str:
-        """Return the text in front of the functions `codes`: includes and helper functions."""
+        """Return the text in front of the functions: includes and required helper functions."""
         ops = {op for code in codes for op, _ in code.operations}
         texts = []
         if self.language.fma_preamble and self.fused and ops & FUSED.keys():
@@ -220,7 +220,7 @@ MACROS = re.compile(
     r"([bl]e|hto[bl]e)\d+(toh)?|is(canonical|eqsig|signaling|subnormal|zero)|"
     r"u?int(_least|_fast)?\d+_t|u?int(ptr|max)_t|(size|ptrdiff)_t"
 )
-"""Pattern of macros and types in standard headers, those of GNU among them."""
+"""Pattern of macros and types in standard headers, including those of GNU."""
 LONGEST = 40
 WIDTH = 96
 CONSTANTS = "constants"

@@ -123,7 +123,7 @@ def plain_atom(x: str | float) -> str:
 
 
 def statement(line: Assignment, table: Table) -> str:
-    """Return an assignment as text; for some operations the table has the whole statement."""
+    """Return an assignment as text; for some operations, the table has the whole statement."""
     text = expression(line.value, table, plain_atom)
     whole = isinstance(line.value, Term) and "{out}" in table[line.value.op]
     return text.replace("{out}", line.name) if whole else f"{line.name} = {text}"
@@ -216,7 +216,7 @@ class ArrayNotation(NamedTuple):
     """Separator between the rows of a matrix."""
     matrix: str
     other: str
-    """Template of an array with more axes: entries in one row, reversed sizes, order of axes."""
+    """Template of an array with more axes, to fill with entries, reversed shape and axis order."""
 
     def write(self, result: Result) -> str:
         """Return a result as the text of an array, or of a scalar."""
@@ -261,7 +261,7 @@ def _body(
 
 
 def _call(head: str, parameters: Sequence[str], keywords: Sequence[str] = ()) -> str:
-    """Return a head with parameters, then a semicolon and keywords, wrapped at 96 characters."""
+    """Return a function head, in which keywords follow a semicolon, wrapped at 96 characters."""
     words = [f"{x}, " for x in parameters[:-1]] + [*parameters[-1:]]
     if keywords:
         words[-1:] = [f"{words[-1]}; " if words else "; "]

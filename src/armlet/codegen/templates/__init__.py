@@ -28,7 +28,7 @@ def read_file(name: str) -> str:
 def read_blocks(name: str) -> dict[str, Callable[..., str]]:
     """Read a file of LLVM IR; return block name -> function that fills in the block's $words.
 
-    A line ";; name" begins a block; comments are left out. A value may have several lines.
+    A line ";; name" begins a block; comments are left out. A $word may stand for several lines.
     """
     text = re.sub(r"^; .*\n", "", read_file(name), flags=re.MULTILINE)
     text = text.replace("{", "{{").replace("}", "}}")

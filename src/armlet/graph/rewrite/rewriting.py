@@ -289,7 +289,7 @@ class Rewriting:
         return None
 
     def _factors(self, x: Any, depth: int = DEPTH) -> frozenset[Any]:
-        """Return the scalars of a term, down to `depth`, to find terms with a common scalar."""
+        """Return the scalars in a term, down to `depth`, to find terms that share a scalar."""
         if is_constant(x):
             return frozenset((x,))
         factors = self.factors.get((x.index, depth))

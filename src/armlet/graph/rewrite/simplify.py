@@ -30,10 +30,10 @@ def simplify(
     order: Sequence[str] = ORDER,
     enough: Callable[[], bool] = bool,
 ) -> tuple[Program, Gains]:
-    """Rewrite a program with fewer operations; also return the counts after successful passes.
+    """Simplify a program; also return the operation counts after the passes that saved operations.
 
-    A round tries the passes in the sequence `order`. Another round follows if a round saves enough
-    operations (see `WORTHWHILE`). Once `enough()` returns true, no further pass is tried.
+    A round tries the passes in the sequence `order`. If it saves enough operations, another round
+    follows (see `WORTHWHILE`). Once `enough()` returns true, no further pass is tried.
     """
     steps: dict[str, Callable[[Program], Program]] = {
         name: partial(rewrite, identities=PASSES[name], weight=weight) for name in PASSES
@@ -79,7 +79,7 @@ def order_eagerly(old: Program) -> Program:
 
 
 def share_terms(old: Program) -> Program:
-    """Compute a pair of terms once if several sums have it, and likewise pairs of factors.
+    """Compute a pair of terms once if several sums contain it, and likewise pairs of factors.
 
     The terms of a sum can be added in any order. Two terms that several sums have in common, up to
     sign, are added first in each of these sums.
@@ -110,7 +110,7 @@ def share_terms(old: Program) -> Program:
 
 
 def _groups(old: Program) -> dict[int, tuple[str, list[Term]]]:
-    """Return node -> "sum" or "product", and its signed terms, those of nested nodes included."""
+    """Return node -> ("sum" or "product", signed terms, including those of nested nodes)."""
     nested = nested_terms(old, FAMILY)
     return {
         i: (FAMILY[op], [*terms_of(1, old.graph.scalars[i], nested, True)])

@@ -1,7 +1,7 @@
 """Arrays of traced scalars: NumPy functions of such arrays are recorded in the graph.
 
 NumPy functions that compare objects need truth values, which traced scalars do not have. Such
-functions are replaced by functions that record their operations.
+functions are replaced by `ELEMENTARY` and `FUNCTIONS`, which record operations instead.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class NumPyRecorder:
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any
     ) -> Any:
-        """Record an elementwise NumPy function or its `reduce`, `outer`, …; return the result."""
+        """Record a NumPy ufunc, or a method such as `numpy.add.reduce`; return the result."""
         name = ufunc.__name__
         function = ufunc
         if name in ELEMENTARY:

@@ -1,4 +1,4 @@
-"""Calls recorded during a trace; which program computes each call is chosen later."""
+"""Calls recorded during a trace; the program that computes each call is chosen later."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,7 +8,7 @@ from armlet.graph.graph import Array, Graph, Traced, arrays_of_shapes
 from armlet.graph.program import Program, new_array, replacement
 
 CALL = "call "
-"""Prefix of the names of inputs that stand for calls. No argument has a name with a space."""
+"""Prefix of the names of inputs that stand for calls. No argument name contains a space."""
 
 
 class Call(NamedTuple):

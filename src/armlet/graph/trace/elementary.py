@@ -2,7 +2,7 @@
 
 Values agree with NumPy up to rounding. Derivatives are correct also at 0: arcsinh, for example,
 selects between two logarithms, since sign(x) log(…) would have the derivative 0 there. Near 0,
-log1p, arcsinh and arctanh lose relative accuracy, as logarithms of numbers near 1. The result of
+log1p, arcsinh and arctanh lose relative accuracy, since they take logarithms of numbers near 1.
 x // y is the floor of the rounded quotient x / y: 1 // 0.1 is 10, but 9 in NumPy.
 """
 
@@ -91,7 +91,7 @@ def round_to(x: Scalar, digits: int) -> Scalar:
 
 
 def check_divisor(y: Scalar) -> None:
-    """Raise if the divisor is the number 0: derivatives and simplification would be wrong."""
+    """Raise if the divisor is the number 0, since derivatives and simplification would be wrong."""
     if isinstance(y, int | float) and y == 0:
         raise ZeroDivisionError("division by zero")
 
@@ -183,4 +183,4 @@ ELEMENTARY: dict[str, Callable[..., Any]] = {
     "log1p": lambda x: log(1 + x),
     "logaddexp2": lambda x, y: logaddexp(x * LN2, y * LN2) / LN2,
 }
-"""NumPy function name -> function of scalars; functions such as numpy.add use operators."""
+"""NumPy function name -> function of scalars. Others, such as numpy.add, use Python operators."""
