@@ -130,7 +130,7 @@ def test_a_file_that_expands_to_mjcf_says_so(tmp_path):
         '<mujoco xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="m" value="1"/>'
         "<worldbody/></mujoco>"
     )
-    with pytest.raises(ModelError, match=r"arm.xml: it is MJCF made with xacro"):
+    with pytest.raises(ModelError, match=r"arm.xml: MJCF that uses xacro"):
         armlet.load(path)
 
 

@@ -88,9 +88,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def _is_replaceable(path: Path, target: Path) -> bool:
-    """Return whether `target`, where `path` leads, is a regular or new file in a writable folder.
+    """Return whether `target`, the resolved `path`, is a regular or new file in a writable folder.
 
-    Return False for a `path` in /dev (except /dev/shm) or /proc, even if it leads to a file.
+    Return False for a `path` in /dev (except /dev/shm) or /proc, even if it resolves to a file.
     """
     own = path.absolute()
     special = own.is_relative_to("/dev") and not own.is_relative_to("/dev/shm")

@@ -9,7 +9,7 @@ T = TypeVar("T")
 class cached_property(Generic[T]):  # noqa: N801  named as in functools
     """A property that is computed on first access, like functools.cached_property.
 
-    In Python 3.11, functools.cached_property holds one lock for all objects: only one thread at a
+    In Python 3.11, functools.cached_property has one lock for all objects: only one thread at a
     time could compile a program, and a process forked meanwhile would wait for the lock forever.
     Here several threads may compute the same value; all of them return the value stored first.
     """

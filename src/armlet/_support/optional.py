@@ -15,7 +15,7 @@ EXTRAS = {
     "rosbags": "armlet[ros]",
     "trimesh": "armlet[view]",
 }
-"""Package -> what pip must install; for packages that are not listed, the package itself."""
+"""Package -> argument of `pip install`; by default, the name of the package."""
 
 
 def require(module: str) -> Any:

@@ -30,7 +30,7 @@ UNNAMED = ""
 METADATA = "metadata"
 """In a NumPy archive, the name of the array that holds the metadata as JSON."""
 OWN_METADATA = re.compile(r'\{"joints": \[.*\], "ended": .*\}$')
-"""The metadata of a trajectory: archives of others may have any array of that name."""
+"""Pattern of a trajectory's metadata: in other archives, the array METADATA may be anything."""
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -63,7 +63,7 @@ class Table:
 
 
 def read(path: Path, endings: Sequence[str] | None = None) -> Table:
-    """Read a table from a file, whose name must end in one of `endings` (default: `READERS`)."""
+    """Read a table from a file whose suffix is one of `endings`, by default any supported one."""
     expected = READERS if endings is None else endings
     reader = READERS.get(path.suffix.lower())
     if reader is None or path.suffix.lower() not in expected:
@@ -181,9 +181,9 @@ def _is_number(text: str) -> bool:
 def _table_of_cells(
     path: Path, names: list[str], rows: dict[int, list[str]], is_ended: bool
 ) -> Table:
-    """Return the table in `rows` (line number -> cells), in which cells may be empty or text.
+    """Return the table of `rows` (line number -> cells); cells may be empty or text.
 
-    An empty cell among numbers becomes NaN. Columns of text other than dates are left out, with a
+    An empty cell among numbers becomes NaN. Text columns other than dates are left out, with a
     note, but text in a column of mostly numbers is an error. If the last line is cut off, it is
     left out, with a warning.
     """

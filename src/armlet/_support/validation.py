@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from armlet.errors import ArmletError, DataError, listing, quote
 
 MAX_SIZE = 1e50
-"""Limit for the size of constants; larger ones are not physical, and their products overflow."""
+"""Limit for magnitudes of constants; larger ones are not physical, and their products overflow."""
 NUMERIC = "biufO"
 """NumPy dtype kinds that are converted to floats: booleans, real numbers, and objects."""
 BOUNDS: dict[str, tuple[Callable[[Any, float], Any], str]] = {
@@ -63,9 +63,9 @@ def array(
     result = _numbers(value)
     if result is None or (shapes and not any(_fits(result.shape, shape) for shape in shapes)):
         shape = () if result is None else result.shape
-        found = f"has shape {shape}" if shape else f"is {quote(value)}"
+        actual = f"has shape {shape}" if shape else f"is {quote(value)}"
         expected = expected or " or ".join(map(_shape, shapes)) or "real numbers"
-        raise DataError(f"{name} {found}: expected {expected}")
+        raise DataError(f"{name} {actual}: expected {expected}")
     if (finite and not np.isfinite(result).all()) or not _within(result, bounds):
         kind = "finite numbers" if finite else "numbers"
         raise DataError(f"{name} is {quote(value)}: expected {kind}{_words(bounds)}")
@@ -75,7 +75,7 @@ def array(
 def scalars(values: Any, name: str, expected: str, *shapes: tuple[int, ...]) -> NDArray[Any]:
     """Return constants of a robot (numbers, symbols, traced values) as an object array.
 
-    The array must have one of `shapes`. Its numbers must be finite and below `MAX_SIZE` in size.
+    The array must have one of `shapes`. Numbers must be finite, with magnitudes below `MAX_SIZE`.
     """
     try:
         result = np.array(values, dtype=object)
@@ -96,7 +96,7 @@ def scalars(values: Any, name: str, expected: str, *shapes: tuple[int, ...]) -> 
 def one_of(
     value: Any, name: str, choices: Iterable[Checked], error: type[ArmletError] = DataError
 ) -> Checked:
-    """Return the choice that equals the value and has the same type."""
+    """Return the choice that equals the value and has the same type; raise if there is none."""
     options = [*choices]
     for option in options:
         if type(option) is type(value) and option == value:

@@ -102,7 +102,7 @@ class Function:
 
     @cached_property
     def program(self) -> Program:
-        """The cheapest program that the search finds."""
+        """The cheapest program for the function, found by a search over formulations."""
         return cheapest_composition(self._composition()).program
 
     @property
@@ -116,7 +116,7 @@ class Function:
         return self._kernels[dtype]
 
     def record(self, arrays: Sequence[ArrayLike]) -> Array | tuple[Array, ...]:
-        """Record the program in the graph of the traced arrays; return its traced results."""
+        """Record the program in the graph of the traced `arrays`; return the traced results."""
         return record_program(self.program, arrays)
 
     @cached_property
@@ -136,7 +136,7 @@ class Function:
         return results
 
     def _evaluate(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
-        """Evaluate what compiled code does not: several threads, long batches, other libraries."""
+        """Handle calls that compiled code does not: threads, long batches, other libraries."""
         if named:
             arrays = in_order(self.program, arrays, named)
         if library := library_of(arrays, out):
@@ -153,7 +153,7 @@ class Function:
         return source(target, **options)
 
     def derivative(self, wrt: str, mode: str = "forward") -> Program:
-        """Return a program for the derivatives by the input `wrt`; see `Program.derivative`."""
+        """Return a program for the derivatives with respect to `wrt`; see `Program.derivative`."""
         return self.program.derivative(wrt, mode)
 
     def function(self, library: str | ModuleType = np) -> Callable[..., Any]:
@@ -180,7 +180,7 @@ class Function:
         return Composition(vars(self)["__name__"], self.inputs, recording, outputs, single, names)
 
     def _outputs(self, result: Any) -> tuple[list[Any], bool, Names | None]:
-        """Return the result arrays, whether the function returned a single one, and their names."""
+        """Return the result arrays, whether the result is a single array, and result names."""
         names = getattr(result, "_fields", None)
         if isinstance(result, Mapping):
             names, result = tuple(result), tuple(result.values())

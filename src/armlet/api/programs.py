@@ -70,7 +70,7 @@ def trace(
     **options
         Options of the quantity. `wrench=True` adds an argument, the wrench that the tool exerts on
         the world. `frame="…"` names the frame of kinematic quantities (by default the tool).
-        `inertia_matrix="…"` or `bias="…"` names the formulation of a quantity that this one uses.
+        `inertia_matrix="…"` or `bias="…"` names the formulation of that quantity where it is used.
         With several quantities, an option applies to all quantities that take it; `frame` may be
         a list of frames, or a mapping from quantities to frames or lists of frames.
 
@@ -228,7 +228,7 @@ def minimal_parameters(
         "torques": the parameters of all torques. "gravity": the parameters of gravity torques
         (empty without gravity); `rotors` and `friction` must be False, as drives have no effect.
     zero : sequence of str
-        Standard parameters that are zero, such as "Jxy3" of a symmetric link. If there are any, the
+        Standard parameters that are zero, such as "Jxy3" of a symmetric link. If any are named, the
         set is always computed as for "rank", since the closed forms do not allow for zeros.
 
     Returns

@@ -27,7 +27,7 @@ Triple = tuple[Array, Array, Array]
 class Robot(RobotModel):
     """A serial arm or tree of bodies, each moved by one joint; joint i has the position q[i].
 
-    With coupled joints one entry of q moves several joints: `joint_names` names the entries of q,
+    With coupled joints, one entry of q moves several joints: `joint_names` names the entries of q,
     and `joint_positions(q)` returns the positions of all joints.
 
     Robots are created by `armlet.load`, `Robot.from_dh` and `armlet.general_arm`, among others.
@@ -35,8 +35,8 @@ class Robot(RobotModel):
     methods `with_…`, `lock` and `subchain` return new robots.
 
     Quantities are methods. They take arrays q, qd, qdd and tau of shape (n,) or (..., n), positions
-    in rad or m, and return arrays of the same library. All arguments must have the same leading
-    axes "...", and the results have these axes too. With NumPy arrays, the methods also take
+    in rad or m, and return arrays of the arguments' library (NumPy, JAX, PyTorch). The leading axes
+    "..." are the same in all arguments and in the results. With NumPy, the methods also take
 
     out : array or tuple of arrays, optional
         Where to write results: float64, contiguous, writeable, not overlapping the arguments.
@@ -108,7 +108,7 @@ class Robot(RobotModel):
         [19.62, 4.905]
 
         Names in place of numbers are symbols: such an arm can be traced, counted and printed. Names
-        need convention="modified"; the frames are the table's own.
+        need convention="modified"; the robot's frames are then those of the table.
 
         >>> beam = (0, 0, 0, 0, 0, "J", "c", 0, 0, "m")
         >>> arm = armlet.Robot.from_dh(
@@ -124,7 +124,7 @@ class Robot(RobotModel):
         return cls.of(model)
 
     def lock(self, values: Mapping[str, float]) -> Self:
-        """Return a robot with joints locked at `values`; their bodies merge into the parents.
+        """Return a robot with joints locked at `values`; a locked body becomes part of its parent.
 
         Joints that are coupled with a locked joint are locked too.
 
@@ -181,7 +181,7 @@ class Robot(RobotModel):
         return evaluate(self, Robot.inertia_matrix, (q,), out, threads)
 
     def inverse_inertia_matrix(self, q: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
-        """The inverse of the joint-space inertia matrix, rotor inertias taken into account.
+        """The inverse of the joint-space inertia matrix, which includes rotor inertias.
 
         Returns shape (..., n, n), symmetric.
         """
@@ -204,7 +204,7 @@ class Robot(RobotModel):
     def coriolis_matrix(
         self, q: ArrayLike, qd: ArrayLike, *, out: Out = None, threads: int = 1
     ) -> Array:
-        """The Coriolis matrix C(q, qd): b = C qd + g, and dH/dt - 2 C is skew.
+        """Coriolis matrix C(q, qd): bias = C qd + gravity_torque; dH/dt - 2 C is skew-symmetric.
 
         Returns shape (..., n, n).
         """
@@ -222,7 +222,7 @@ class Robot(RobotModel):
     def linearization(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, out: Out = None, threads: int = 1
     ) -> Triple:
-        """Derivatives of the torques by qdd (H), qd (V) and q (P).
+        """Derivatives of the torques with respect to qdd (H), qd (V) and q (P).
 
         Returns three arrays of shape (..., n, n): row i has the derivatives of torque i.
         """
@@ -231,7 +231,7 @@ class Robot(RobotModel):
     def forward_linearization(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, out: Out = None, threads: int = 1
     ) -> Triple:
-        """Derivatives of the accelerations under torques tau by q, qd and tau.
+        """Derivatives of the joint accelerations with respect to q, qd and the torques tau.
 
         Returns three arrays of shape (..., n, n): row i has the derivatives of acceleration i.
         """
@@ -273,7 +273,7 @@ class Robot(RobotModel):
         out: Out = None,
         threads: int = 1,
     ) -> Triple:
-        """Derivatives of the torques by acceleration, velocity and displacement of a frame.
+        """Torque derivatives with respect to a frame's acceleration, velocity and displacement.
 
         Returns three arrays of shape (..., n, 6), with angular columns first, in base axes.
         The frame and singular postures are treated as in `cartesian_model`.
@@ -284,14 +284,14 @@ class Robot(RobotModel):
     def friction_torque(self, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """Friction torques of the drives: viscous, Coulomb and constant.
 
-        Returns shape (..., n). By default, only `passive_torque` also includes friction.
+        Returns shape (..., n). Only `passive_torque` also includes friction by default.
         """
         return evaluate(self, Robot.friction_torque, (qd,), out, threads)
 
     def passive_torque(
         self, q: ArrayLike, qd: ArrayLike, *, out: Out = None, threads: int = 1
     ) -> Array:
-        """Torques that motors need beyond the rigid bodies': friction, springs, less compensation.
+        """Additional motor torques for friction and springs, minus compensated gravity torques.
 
         Returns shape (..., n): friction torques, plus stiffness times (q - reference) of springs,
         minus compensated gravity torques. Motor torques are inverse_dynamics(q, qd, qdd) +
@@ -301,7 +301,7 @@ class Robot(RobotModel):
         return evaluate(self, Robot.passive_torque, (q, qd), out, threads)
 
     def momentum(self, q: ArrayLike, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
-        """Angular momentum about the base's origin and linear momentum of all bodies, base axes.
+        """Angular momentum about the base's origin and linear momentum of all bodies, in base axes.
 
         Returns shape (..., 6).
         """
@@ -328,7 +328,7 @@ class Robot(RobotModel):
         out: Out = None,
         threads: int = 1,
     ) -> Array:
-        """The regressor Y(q, qd, qdd): torques are Y phi, phi the minimal parameters or all.
+        """The regressor Y(q, qd, qdd): torques are Y phi with minimal or all parameters phi.
 
         Returns shape (..., n, p), one column per parameter: the minimal parameters by default,
         ten per body with parameters="standard", or any `MinimalParameters` of this robot.
@@ -347,7 +347,7 @@ class Robot(RobotModel):
         out: Out = None,
         threads: int = 1,
     ) -> Array:
-        """The gravity regressor Y(q): gravity torques are Y phi, phi the minimal parameters or all.
+        """Gravity regressor Y(q): gravity torques are Y phi with minimal or all parameters phi.
 
         Returns shape (..., n, p), one column per parameter as in `regressor`. parameters="gravity"
         has columns for only those parameters that gravity torques depend on.
@@ -403,7 +403,7 @@ class Robot(RobotModel):
         out: Out = None,
         threads: int = 1,
     ) -> Array:
-        """The poses of all frames in the base, or of those named: 4x4 homogeneous matrices.
+        """The poses of all frames, or of the named frames, in the base: 4x4 homogeneous matrices.
 
         Returns shape (..., f, 4, 4), in the order of `frames`, by default of `robot.frames`.
         """
@@ -419,7 +419,7 @@ class Robot(RobotModel):
         out: Out = None,
         threads: int = 1,
     ) -> Array:
-        """The velocity of a frame (by default the tool): angular first, base axes.
+        """The velocity of a frame (by default the tool): angular part first, in base axes.
 
         Returns shape (..., 6): the Jacobian times qd.
         """
@@ -435,7 +435,7 @@ class Robot(RobotModel):
         out: Out = None,
         threads: int = 1,
     ) -> Array:
-        """The acceleration of a frame (by default the tool): angular first, base axes.
+        """The acceleration of a frame (by default the tool): angular part first, in base axes.
 
         Returns shape (..., 6): the linear part is that of the frame's origin, without gravity.
         """
@@ -452,7 +452,7 @@ class Robot(RobotModel):
     ) -> Array:
         """The acceleration of a frame while no joint accelerates: its Jacobian's rate times qd.
 
-        Returns shape (..., 6), angular first, base axes.
+        Returns shape (..., 6), with the angular part first, in base axes.
         """
         return evaluate(self, Robot.frame_acceleration_bias, (q, qd), out, threads, frame=frame)
 
@@ -465,21 +465,21 @@ class Robot(RobotModel):
         out: Out = None,
         threads: int = 1,
     ) -> Array:
-        """How fast the Jacobian of a frame (by default the tool) changes: angular rows first.
+        """The time derivative of the Jacobian of a frame (by default the tool): angular rows first.
 
         Returns shape (..., 6, n), in base axes.
         """
         return evaluate(self, Robot.jacobian_rate, (q, qd), out, threads, frame=frame)
 
     def centre_of_mass(self, q: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
-        """The centre of mass of all moving bodies, in the base.
+        """The centre of mass of all moving bodies, in base axes.
 
         Returns shape (..., 3).
         """
         return evaluate(self, Robot.centre_of_mass, (q,), out, threads)
 
     def centre_of_mass_jacobian(self, q: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
-        """The Jacobian of the centre of mass: its velocity is this times qd, in base axes.
+        """The Jacobian of the centre of mass, in base axes: its product with qd is the velocity.
 
         Returns shape (..., 3, n).
         """
@@ -501,8 +501,8 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
     mimic : {"couple", "free", "lock"}
         How to treat joints that mimic a leading joint (URDF) or follow it by an equality (MJCF).
         "couple": they follow the leading joint and have no entry in q. "free": they move freely.
-        "lock": they are locked at positions that follow from the position of the leading joint in
-        `lock`, or from zero.
+        "lock": they are locked at the positions that follow from the leading joint's position in
+        `lock`, by default zero.
     tool : str, optional
         The tool frame; by default the tool in the file, or else the only link without children.
     gravity : three floats, optional
@@ -547,9 +547,9 @@ def from_mujoco(model: object, options: ModelOptions) -> Robot:
 
     The function reads bodies, hinge and slide joints, equalities between joints, inertias,
     armature, damping, friction loss, springs, gravity compensation, limits, sites and gravity. Free
-    bodies beside a robot are left out with a note. It refuses free and ball joints of the robot,
-    unless they are locked at 0 as in `lock={"root": 0}`; constraints that close loops; and, unless
-    passive="ignore" leaves them out, forces of fluids and tendons.
+    bodies beside a robot are left out with a warning. The function refuses constraints that close
+    loops, free and ball joints of the robot (unless they are locked at 0, as in
+    `lock={"root": 0}`), and forces of fluids and tendons (unless passive="ignore" removes them).
 
     Parameters
     ----------
@@ -563,7 +563,7 @@ def from_mujoco(model: object, options: ModelOptions) -> Robot:
     Returns
     -------
     Robot
-        A robot whose base is the world. Values in q are those in qpos, by default in that order.
+        A robot whose base is the world. q has the values in qpos, by default in the same order.
     """
     name = options.name or "model"
     return Robot.of(loading.from_model(read_mujoco, model, name, options))
@@ -575,8 +575,8 @@ def from_pinocchio(model: object, options: ModelOptions) -> Robot:
 
     The function reads revolute, unbounded revolute and prismatic joints about any axis, inertias,
     armature, rotor inertia times the gear ratio squared, damping, dry friction, limits, frames and
-    gravity. It refuses free, planar and spherical joints unless they are locked at 0, as in
-    `lock={"root_joint": 0}`, and all other types of joint.
+    gravity. It refuses all other types of joint, but free, planar and spherical joints can be
+    locked at 0, as in `lock={"root_joint": 0}`.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ OPERATIONS = {"multiplications": ("M", COLOURS[0]), "additions": ("A", COLOURS[5
 
 @dataclass(frozen=True)
 class Bar:
-    """Operations of a formulation; `beside` extends the bar's label, hovering shows `about`."""
+    """Operations of a formulation; `beside` extends the bar's label, `about` is the hover text."""
 
     name: str
     count: Count

@@ -48,7 +48,7 @@ OPTIONS: dict[str, Any] = {
         "The acceleration of gravity in base axes, three numbers.",
         metavar="X Y Z",
     ),
-    "tolerance": _of_load(float, "Angles this close to quarter turns (rad) are made exact."),
+    "tolerance": _of_load(float, "Tolerance (rad) for rounding angles to multiples of 90 degrees."),
     "passive": _of_load(
         str,
         "'ignore' leaves out passive forces other than damping and friction: springs, gravity "

@@ -1,4 +1,4 @@
-"""Time armlet's compiled functions, Pinocchio's, and the same operations in NumPy."""
+"""Time the compiled functions of armlet and Pinocchio, and the same operations in NumPy."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -72,7 +72,7 @@ def measure(
 ) -> Times:
     """Count a kernel's operations, and measure the median times of one call and of a batch.
 
-    `peer` is Pinocchio's model of the robot, whose functions are timed too.
+    If `peer`, a Pinocchio model of the robot, is not None, Pinocchio's functions are timed too.
     """
     kernel, rows = compile(robot, quantity), tuple(random_states(robot, quantity, ROWS))
     one = tuple(np.ascontiguousarray(x[0]) for x in rows)
@@ -95,7 +95,7 @@ def measure(
 def medians(calls: Mapping[str, Call], rounds: int, states: int = 1) -> dict[str, float]:
     """Return each call's median processor time per state, in seconds.
 
-    The calls take turns, so that other load on the machine affects all calls alike.
+    The calls alternate, so that other load on the machine affects all calls alike.
     """
     timers, numbers = {}, dict.fromkeys(calls, 1)
     for name, (function, *arguments) in calls.items():

@@ -106,9 +106,9 @@ def impedance(
 
     The torques are g(q) + Jqᵀ (K e - D Jq q̇) - d q̇, with the gravity torques g, and the Jacobian Jq
     and the error e of the frame. A static force f deflects the frame by f / K. No matrix is
-    inverted, so singular postures are allowed. The energy of the arm and the springs K only
-    decreases (Hogan 1985). The orientation error is the axis of the rotation from the frame to the
-    target, times the sine of the rotation angle, which should stay below 90°.
+    inverted, so singular postures are allowed. For a constant target and equal rotational
+    stiffnesses, kinetic plus spring energy never increases (Hogan 1985). The orientation error is
+    the rotation axis from frame to target, times the sine of the angle, which should be below 90°.
 
     Parameters
     ----------

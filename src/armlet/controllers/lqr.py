@@ -25,7 +25,7 @@ class Regulator(NamedTuple):
     torque: Function
     """The torques, a function of q and qd."""
     gain: Array
-    """The matrix G of the torques h + G (posture - q, -q̇), where h hold the posture, (n, 2 n)."""
+    """The matrix G, (n, 2 n): torques are h + G (posture - q, -q̇), where h holds the posture."""
     cost: Array
     """The matrix S of the cost-to-go xᵀ S x with x = (q - posture, q̇), (2 n, 2 n)."""
 
@@ -74,7 +74,7 @@ def regulator(
     Returns
     -------
     Regulator
-        A named tuple torque, gain, cost.
+        A named tuple (torque, gain, cost).
 
     Examples
     --------
@@ -129,8 +129,8 @@ def tracker(
 ) -> Tracker:
     """Design a time-varying linear-quadratic regulator along a trajectory.
 
-    The feedforward torques of a step are the inverse dynamics of the row at its start. The gains
-    follow from the discrete Riccati recursion, backwards in time, with a linear model at each row.
+    The feedforward torque during each step is the inverse dynamics at the trajectory row where the
+    step starts. The gains follow from the discrete Riccati recursion, with a linear model per row.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def tracker(
     Returns
     -------
     Tracker
-        A named tuple torque, arguments, cost.
+        A named tuple (torque, arguments, cost).
 
     Examples
     --------
@@ -210,7 +210,7 @@ def _step_gain(A: Array, B: Array, R: Array, S: Array) -> Array:
 
 
 def _infinite_horizon_cost(time: str, A: Array, B: Array, Q: Array, R: Array) -> Array:
-    """Return S of the algebraic Riccati equation in "continuous" or "discrete" time."""
+    """Return S that solves the algebraic Riccati equation in "continuous" or "discrete" time."""
     from scipy import linalg  # slow to import
 
     solve = linalg.solve_continuous_are if time == "continuous" else linalg.solve_discrete_are

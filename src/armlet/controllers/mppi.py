@@ -22,9 +22,9 @@ class Sampler:
     """Model predictive path integral controller (Williams and others 2017).
 
     A plan has one row per future step: by default, the torques that are added to gravity torques.
-    Each call changes the plan at random many times, and simulates these plans from a given state.
-    Their mean, with weights exp(-cost / temperature), is the new plan. The call returns the torques
-    of its first step, and shifts the plan by one step.
+    Each call creates many plans by random changes of the current plan, and simulates each of them.
+    The mean of these plans, with weights exp(-cost / temperature), is the new plan. The call
+    returns the torques of the new plan's first step, and then shifts the plan by one step.
 
     Parameters
     ----------

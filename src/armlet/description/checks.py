@@ -28,10 +28,10 @@ UNSUPPORTED_JOINTS = {
     "spherical": "three freedoms",
     "universal": "two freedoms",
     "revolute2": "two freedoms",
-    "screw": "a turn tied to a slide",
-    "gearbox": "a turn tied to another",
+    "screw": "a rotation coupled to a translation",
+    "gearbox": "two coupled rotations",
 }
-"""Unsupported kind of joint -> its freedoms, for messages; such joints can be locked at zero."""
+"""Unsupported kind of joint -> its degrees of freedom, for messages; it can be locked at zero."""
 INERTIA_TOLERANCE = 1e-9
 """Relative tolerance for the symmetry and the triangle inequality of an inertia."""
 

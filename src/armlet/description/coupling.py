@@ -57,7 +57,7 @@ def apply_mimic(
 
 
 def _value(name: str, description: Description, lock: Mapping[str, float]) -> float:
-    """Return a joint's position, computed along its chain of leaders from a locked joint or 0."""
+    """Return a joint's position if its leaders are at their values in `lock`, by default at 0."""
     tie_of = {tie.joint: tie for tie in description.ties}
     at_start = {joint.name: joint.at_start for joint in description.joints}
     path: dict[str, Tie] = {}
@@ -71,7 +71,7 @@ def _value(name: str, description: Description, lock: Mapping[str, float]) -> fl
 
 
 def drop_lost_leaders(description: Description, problems: Problems) -> Description:
-    """Remove ties whose leader does not exist; if strict, keep them, and `resolve_ties` raises."""
+    """Remove ties whose leader does not exist; if strict, `resolve_ties` refuses them instead."""
     names = {joint.name for joint in description.joints}
     lost = [tie for tie in description.ties if not tie.mutual and tie.leader not in names]
     if problems.strict or not lost:

@@ -38,7 +38,7 @@ class Solid:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid body in the link's frame; the inertia is about the centre of mass, in link axes."""
+    """A rigid body, with all data in the link's frame; the inertia is about the centre of mass."""
 
     name: str
     mass: float = 0.0
@@ -48,9 +48,9 @@ class Link:
     where: str = ""
     """File and line, for messages: 'arm.urdf, line 12'."""
     as_published: bool = False
-    """Whether the inertia is confirmed to be as published; only strict loading then checks it."""
+    """Whether the inertia is known to be as published; if so, only strict loading checks it."""
     compensation: Compensation = field(default_factory=Compensation)
-    """Mass and first moment, in the link's frame, of the part whose weight is compensated."""
+    """Compensated mass, and its first moment about the origin of the link's frame."""
     solids: tuple[Solid, ...] = ()
 
 
@@ -80,7 +80,7 @@ def fixed(name: str, parent: str, pose: Pose, where: str = "") -> Connection:
 
 
 class Tie(NamedTuple):
-    """A coupled joint: its q is a polynomial in the leader's q, both relative to `at_start`."""
+    """A coupled joint: its q is a polynomial in the leader's q, each relative to its `at_start`."""
 
     joint: str
     leader: str
@@ -91,7 +91,7 @@ class Tie(NamedTuple):
     """Whether both joints follow each other: mimic="lock" then locks the leader too."""
 
     def value(self, leader: float, at_start: Mapping[str, float]) -> float:
-        """Return the joint's q if the leader's q is `leader`; `at_start` is by joint name."""
+        """Return the joint's q if the leader's q is `leader`; `at_start` maps joint names to q."""
         moved = leader - at_start.get(self.leader, 0.0)
         return at_start[self.joint] + float(Polynomial(self.coefficients)(moved))
 

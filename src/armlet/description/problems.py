@@ -12,7 +12,7 @@ MAX_PROBLEMS = 20
 
 
 Problem = tuple[str, str, str]
-"""Message; its plural, for several links or joints ("links have no mass"); and the name of one."""
+"""(message, plural message such as "links have no mass", name of the link or joint)."""
 
 
 class Problems:

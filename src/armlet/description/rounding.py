@@ -80,7 +80,7 @@ def _rounding(angle: float) -> float:
 
 
 def _away_if_rounded(angle: float) -> float:
-    """Return the distance from the nearest quarter turn if the angle is a rounded one, else 0."""
+    """Return the distance to the nearest multiple of π/2 if the angle looks rounded, else 0."""
     k = round(angle / QUARTER)
     away = abs(angle - k * QUARTER)
     written = any(abs(angle - round(k * QUARTER, digits)) <= SAME for digits in DECIMALS)

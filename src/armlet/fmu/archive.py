@@ -56,7 +56,7 @@ def to_fmu(
 ) -> str:
     """Write a functional mock-up unit, for Simulink, Modelica and other programs.
 
-    The unit is for co-simulation and written in C. Without `of`, the unit simulates the arm: inputs
+    The unit has C sources and is for co-simulation. Without `of`, it simulates the arm: inputs
     are joint torques; outputs are joint positions, joint velocities and, if there is a tool frame,
     its pose. With `of`, the unit computes `of` from its inputs whenever its outputs are read.
 
@@ -68,12 +68,12 @@ def to_fmu(
         The file to write. Other programs expect the ending .fmu.
     of : str, sequence of str, Function or Program, optional
         One or several quantities, an `armlet.function`, or a program from `armlet.trace`. An
-        argument t becomes the time; constants that are arguments become parameters.
+        argument t becomes the time; constants of the robot that are arguments become parameters.
     fmi : {3, 2}
         The version of FMI. An array is one variable in FMI 3, and one variable per entry in FMI 2.
     q0, qd0 : array_like of shape (n,), optional
         Defaults of the parameters q0 and qd0, the initial state of a simulated arm. If omitted, the
-        arm starts at rest, with each joint at zero or at the limit nearest to zero.
+        arm starts at rest, with each joint as near to zero as its limits allow.
     step : float
         Default of the parameter `step`: the longest integration step, in s, of a simulated arm.
         The integrator is `rosenbrock2` of `armlet.INTEGRATORS` if friction or stops act, and `rk4`
@@ -82,8 +82,8 @@ def to_fmu(
     Returns
     -------
     str
-        The platform of the compiled library in the file, such as "x86_64-linux". It is empty if
-        there is no C compiler; the importing program must then compile the sources in the file.
+        The platform of the compiled library in the file, such as "x86_64-linux", or "" if there is
+        no C compiler; the importing program must then compile the sources in the file.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def _template(name: str) -> str:
 
 
 def _template_values(block: Block, token: str) -> dict[str, str]:
-    """Return placeholder -> text, for the templates model.h and model.c."""
+    """Return the mapping placeholder -> text for the templates model.h and model.c."""
     names = [x.name for x in block.variables]
     field = dict(zip(names, unique_identifiers(names), strict=True))
     calls = [

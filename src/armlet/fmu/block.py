@@ -29,10 +29,10 @@ from armlet.simulation.step import make_arm
 
 SHORTEST_STEP = 1e-9
 IN_WORDS = {
-    "rk4": "Runge and Kutta's method of fourth order",
-    "rosenbrock2": "the method ROS2, implicit in friction and stops",
+    "rk4": "the fourth-order Runge-Kutta integrator",
+    "rosenbrock2": "the integrator ROS2, implicit in friction and stops",
 }
-"""Integrator that a unit may use -> description; `sources` has a C file for each."""
+"""Integrator of a unit -> description; the folder `sources` has one C file per integrator."""
 TIME = "time"
 """Name of the time variable in FMI; an argument named t becomes this variable."""
 UNITS = {
@@ -90,8 +90,8 @@ Entry = tuple[str, int]
 class Variable:
     """An FMI variable, a number or an array, with the properties of every entry.
 
-    Variables that can be set have start values. An entry of an output depends on entries of other
-    variables: on those in `depends_at_start` before the first step, on those in `depends` later.
+    Variables that can be set have start values. `depends_at_start` and `depends` have, for each
+    entry of an output, the entries that it depends on before the first step and later.
     """
 
     name: str
@@ -203,7 +203,7 @@ class Block:
     integrator: str = ""
     """The integrator of a simulated arm, such as "rk4"; empty for other units."""
     step: Function | None = None
-    """Function that the integrator calls: it returns accelerations for "rk4", else a new state."""
+    """Function that the integrator calls: it returns accelerations ("rk4") or the new state."""
 
     @property
     def functions(self) -> list[Function]:
@@ -218,8 +218,8 @@ class Block:
 def function_block(robot: RobotModel, functions: Sequence[Function]) -> Block:
     """Return a block whose outputs are functions of its inputs, computed when outputs are read.
 
-    Arguments of the same name become one input. Constants that are arguments become parameters,
-    with the robot's values as start values. An argument t becomes the time.
+    Arguments of the same name become one input. Constants of the robot that are arguments become
+    parameters, with the robot's values as start values. An argument t becomes the time.
     """
     robot._require_values("a functional mock-up unit")
     inputs: dict[str, Variable] = {}
@@ -389,7 +389,7 @@ def _state(
     read: Callable[[int], Sequence[Entry]],
     about: str = "",
 ) -> Variable:
-    """Return an output that depends on parameters at the start, and directly on nothing later."""
+    """Return an output without direct feedthrough; its initial value depends on parameters."""
     size = prod(shape)
     at_start = tuple(frozenset(read(k)) for k in range(size))
     nothing = (frozenset[Entry](),) * size

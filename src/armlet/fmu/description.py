@@ -75,9 +75,9 @@ def build_description(block: Block, sources: Sequence[str]) -> str:
 
 
 def _fmi3(block: Block, variables: ET.Element, structure: ET.Element) -> None:
-    """Add one XML element per variable, and one per output and initial unknown.
+    """Add one XML element for each variable, each output and each initial unknown.
 
-    A variable's value reference is its index.
+    The value reference of a variable is its index in `block.variables`.
     """
     number = {x.name: k for k, x in enumerate(block.variables)}
     for x in block.variables:
@@ -114,7 +114,7 @@ def _with_entries(x: Variable) -> str:
 
 
 def _fmi2(block: Block, variables: ET.Element, structure: ET.Element) -> None:
-    """Add one XML element per entry; value references count the entries from 0, indices from 1."""
+    """Add one XML element per entry; entry k has the value reference k and the index k + 1."""
     index: dict[Entry, int] = {}
     for x in block.variables:
         for k, suffix in enumerate(_suffixes(x)):
@@ -154,7 +154,7 @@ def _suffixes(x: Variable) -> list[str]:
 def _unknowns(
     block: Block, names: tuple[str, str]
 ) -> Iterator[tuple[str, Variable, list[list[Entry]]]]:
-    """Yield (XML tag, output, dependencies) of all outputs: first during steps, then at start."""
+    """Yield (XML tag, output, dependencies) for all outputs: during steps, then again at start."""
     inputs = {x.name for x in block.variables if x.kind in ("independent", "input")}
     outputs = [x for x in block.variables if x.kind == "output"]
     for x in outputs:

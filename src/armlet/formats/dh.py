@@ -120,7 +120,7 @@ def dh_row(row: Any, subject: str) -> Vector:
 
 
 def check_angles(angles: Mapping[str, Scalar], subject: str) -> None:
-    """Refuse angles of more than one turn, which may be degrees by mistake; skip symbols."""
+    """Refuse angles of more than one revolution, which may be degrees by mistake; skip symbols."""
     for name, angle in angles.items():
         if not isinstance(angle, str) and abs(angle) > 2 * pi + 1e-9:
             raise ModelError(
@@ -230,7 +230,7 @@ def _row(row: Any, subject: str) -> DHRow:
 
 
 def _parameters(body: Any, label: str) -> list[Scalar]:
-    """Return a body's ten inertial parameters; `body` is (mass, com, inertia) or these ten."""
+    """Return a body's ten inertial parameters; `body` has these, or (mass, com, inertia)."""
     subject = f"the inertia of {label}"
     if len(body) == 10:
         return _scalars(body, 10, subject, f"ten numbers or names, {' '.join(PHI)}")
@@ -270,7 +270,7 @@ def _scalars(values: Any, n: int, subject: str, wanted: str) -> list[Scalar]:
 
 
 def general_arm(joints: str) -> RobotModel:
-    """Return the general serial arm with symbolic constants, for which papers count operations."""
+    """Return the general serial arm with symbolic constants, as in published operation counts."""
     if not re.fullmatch("[RP]+", str(joints)):
         raise ModelError(f"joints is {quote(joints)}: expected letters R and P, such as 'RRPRRR'")
     numbered = [(i + 1, letter) for i, letter in enumerate(joints)]

@@ -89,7 +89,7 @@ def read_mujoco(
 
 
 class _Reader:
-    """Convert parts of a model; integer arguments are MuJoCo's indices of bodies, joints, etc."""
+    """Convert a MuJoCo model; integer arguments are MuJoCo indices of bodies, joints, etc."""
 
     def __init__(self, model: Any, problems: Problems, places: Places, meshes: Shapes) -> None:
         self.model, self.problems, self.places, self.meshes = model, problems, places, meshes
@@ -121,7 +121,7 @@ class _Reader:
         return int(self.model.opt.disableflags) & flags == flags
 
     def _free_bodies_beside(self) -> set[int]:
-        """Return the indices of all bodies in trees to leave out; add a note that names the trees.
+        """Return the indices of the bodies in left-out trees; add a note that names these trees.
 
         If some tree has joints but no free joint, it is a robot with a fixed base. Then, all trees
         with a free joint are left out. Otherwise, if some tree has a free joint and other joints,
@@ -146,7 +146,7 @@ class _Reader:
         return [(i, name) for i, name in enumerate(self.bodies) if i not in self.left_out]
 
     def tree(self) -> tuple[list[Link], list[Connection]]:
-        """Return links and joints; massless links stand for sites and separate a body's joints."""
+        """Return links and joints; sites, and links between the joints of a body, are massless."""
         model, links, joints = self.model, list[Link](), list[Connection]()
         taken = set(self.bodies)
         for i, name in self._robot_bodies():
@@ -280,7 +280,7 @@ class _Reader:
         return not (is_plugin or any(laws)) and bool(model.actuator_gainprm[k, 0] == 1)
 
     def _add_motor(self, k: int) -> None:
-        """Add armature, damping and force limit of actuator `k`, scaled by gear, to its joint."""
+        """Add to a joint the armature, damping and force limit of actuator `k`, scaled by gear."""
         model, control = self.model, self.model.actuator_ctrladr[k]
         joint = int(model.actuator_trnid[k, 0])
         dof = model.jnt_dofadr[joint]
@@ -307,7 +307,7 @@ class _Reader:
         return (f"{note} damping are read, the law is not",) if count else ()
 
     def ties(self) -> Iterator[Tie]:
-        """Yield equalities between joints as ties; add errors for constraints that close loops."""
+        """Yield each joint equality as a `Tie`; add errors for constraints that close loops."""
         model = self.model
         for k in np.flatnonzero(model.eq_active0).tolist():
             bodies, (said, where) = self._bodies_of_equality(k), self._owner("equality", k)
@@ -330,7 +330,7 @@ class _Reader:
             yield Tie(joint, leader, coefficients, said, where, mutual=True)
 
     def _bodies_of_equality(self, k: int) -> set[int]:
-        """Return the bodies that equality `k` constrains; an empty set for tendons and flexes."""
+        """Return the bodies in equality constraint `k`; the set is empty for tendons and flexes."""
         model = self.model
         objects = [int(x) for x in (model.eq_obj1id[k], model.eq_obj2id[k]) if x >= 0]
         if model.eq_type[k] > JOINT_EQUALITY:
@@ -343,7 +343,7 @@ class _Reader:
         return {int(bodies[x]) for x in objects}
 
     def _refuse_loop(self, bodies: set[int], said: str, where: str) -> None:
-        """Add an error for a constraint that closes a loop; for one to a mocap body, add a note."""
+        """Add an error for a constraint that closes a loop, or a note if a body is a mocap body."""
         if any(self.model.body_mocapid[i] >= 0 for i in bodies):
             held = "it holds the robot to a mocap body, which is moved from outside"
             self.problems.note(f"{where}: {said} is left out: {held}")
@@ -418,7 +418,7 @@ def pose_in_mujoco(r: Vector, quaternion: Vector) -> Pose:
 
 
 def _largest(ends: Vector, is_limited: bool) -> float:
-    """Return the largest absolute value of a range, or infinity if the range is not in force."""
+    """Return the largest absolute value of a range, or infinity if there is no limit."""
     return float(np.abs(ends).max()) if is_limited else inf
 
 

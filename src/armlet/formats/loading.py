@@ -88,7 +88,7 @@ def takes_options(
 ) -> Callable[
     [Callable[[Source, Options], Result]], Callable[Concatenate[Source, Keywords], Result]
 ]:
-    """Decorate a function (source, options) so that callers pass each option as a keyword."""
+    """Decorate a `function(source, options)` so that callers pass each option as a keyword."""
 
     def decorate(
         function: Callable[[Source, Options], Result],
@@ -224,7 +224,7 @@ def _read(
         root = expand_xacro(path, root, options.xacro, folders)
         if root.tag == "mujoco":
             raise ModelError(
-                f"{clip(path.name)}: it is MJCF made with xacro: load what xacro makes of it"
+                f"{clip(path.name)}: MJCF that uses xacro: expand it and load the result"
             )
     match suffix, root.tag:
         case (".sdf" | ".world", _) | (".xml" | ".mjcf" | ".xacro", "sdf"):

@@ -20,22 +20,22 @@ from armlet.formats.from_mujoco import pose_in_mujoco, read_mujoco
 from armlet.formats.xml import MAX_DEPTH, Element, parse_xml
 
 OLDEST = 4
-"""First version of MuJoCo in which elements of a spec have their own compiler settings."""
+"""Oldest supported version: from MuJoCo 4 on, each element of a spec has compiler settings."""
 MAX_ELEMENTS = 20_000
 """Maximum number of elements, including copies; MuJoCo's time grows with the number squared."""
 LONG_NAME = 100
-"""A copy counts as one more element per this number of characters added to its name."""
+"""A copy counts as one more element for every `LONG_NAME` characters added to its name."""
 MAX_NESTED = 20
 SOFT = ("composite", "flexcomp", "flex")
 NAMING = ("contact", "tendon", "equality", "actuator", "sensor")
 """Sections whose elements refer by name to elements of bodies."""
 ORDER = {"include": 0, "asset": 0, "worldbody": 2}
-"""Section -> rank in the order of checks (1 for others); a file may have any order."""
+"""Section -> rank in the order of checks (1 for others), since a file may have any order."""
 SPHERE, HFIELD, MESH, SDF = 2, 1, 7, 8
 NEVER, ALWAYS = 0, 1
 """Values of inertiafromgeom; with other values, geoms count only in bodies without <inertial>."""
 MEMORY, MEMORY_PER_JOINT = 2**20, 1000
-"""Memory (bytes) per model, and in addition per joint; it replaces what the file asks for."""
+"""Memory (bytes) for a model, and in addition per joint, whatever size the file requests."""
 CURE = 'add the file, give the body an <inertial>, or the geom mass="0"'
 
 
@@ -194,7 +194,7 @@ class _Meshes:
         return Mesh(file, at, tuple(mesh.scale.tolist()))
 
     def reduce(self) -> None:
-        """Replace geoms by massless spheres if their mesh is missing or no inertia needs it."""
+        """Replace geoms by massless spheres if their mesh is missing or affects no inertia."""
         waiting = [(self.spec.worldbody, self.spec.compiler.settotalmass > 0)]
         while waiting:
             body, moves = waiting.pop()

@@ -47,7 +47,7 @@ def is_true(text: str) -> bool:
 
 
 def relative_to(element: Element) -> str:
-    """Return the name of the frame to which a <pose> is relative, or an empty string."""
+    """Return the name of the frame to which an element's <pose> is relative, or ""."""
     place = element.child("pose")
     return place.get("relative_to") or place.get("frame")
 
@@ -339,7 +339,7 @@ class _Reader:
             )
 
     def description(self, name: str, gravity: Vector, file: Path) -> Description:
-        """Return the description; a single root link is the base if no joint is on the world."""
+        """Return the description; a single root link is the base unless a joint is on the world."""
         children = {joint.child for joint in self.joints}
         roots = [link.name for link in self.links if link.name not in children]
         on_world = any(joint.parent == self.base for joint in self.joints)
@@ -476,7 +476,7 @@ class _Reader:
         )
 
     def _end(self, scope: Scope, element: Element, tag: str) -> tuple[str, Pose]:
-        """Return name and pose in the world of the link that is the <parent> or <child> (`tag`)."""
+        """Return the name and world pose of a joint's parent or child link; `tag` says which."""
         name = element.text_of(tag)
         if not name:
             raise element.error(f"joint {quote(element.get('name'))} has no <{tag}>: expected one")

@@ -227,9 +227,9 @@ class _Reader:
         if np.abs(rpy).max() > MAX_ANGLE:
             self._warn(
                 element,
-                f"<origin {element.attribute('rpy')}> turns more than twice round: taken as "
-                "radians (90 degrees are 1.5707963267948966)",
-                "<origin>s turn more than twice round, and are taken as radians",
+                f"<origin {element.attribute('rpy')}> rotates by more than two revolutions: taken "
+                "as radians (90 degrees are 1.5707963267948966)",
+                "<origin>s rotate by more than two revolutions, and are taken as radians",
                 f"{clip(element.get('rpy'))} (line {element.line})",
             )
         return pose(xyz, rpy)

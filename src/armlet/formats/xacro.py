@@ -42,11 +42,11 @@ def expand_xacro(
     result = _run_child(path, texts, folders)
     if "error" in result:
         raise ModelError(_message(result))
-    unknown = sorted(set(texts) - set(result["known"]))
+    unknown = sorted(set(texts) - set(result["declared"]))
     if unknown:
         raise ModelError(
             f"{clip(path.name)}: no xacro argument is called {quote(unknown[0])}: "
-            f"expected one of {listing(result['known']) or 'none'}"
+            f"expected one of {listing(result['declared']) or 'none'}"
         )
     data = result["text"].encode("utf-8", "replace")
     expanded = parse_xml(data, f"{clip(path.name)} (expanded)")

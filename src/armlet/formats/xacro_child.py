@@ -2,8 +2,8 @@
 
 This module imports nothing from armlet. It reads and writes lines of JSON. It first reads the
 request {"file", "arguments"}. For every $(find NAME) it writes {"find": NAME} and reads the folder
-of this package. Finally it writes {"text", "known"}; "known" lists the arguments that the file
-declares or uses. After an error, it writes {"error", "file", "macros", "missing"} instead.
+of this package. Finally it writes {"text", "declared"}; "declared" lists the arguments that the
+file declares or uses. After an error, it writes {"error", "file", "macros", "missing"} instead.
 """
 
 import json
@@ -15,19 +15,19 @@ from typing import Any
 
 
 class Arguments(dict[str, str]):
-    """Argument name -> value; `known` collects the names that the file declares or uses."""
+    """Argument name -> value; `declared` collects the names that the file declares or uses."""
 
     def __init__(self, values: dict[str, str]) -> None:
         super().__init__(values)
-        self.known: set[str] = set()
+        self.declared: set[str] = set()
 
     def __contains__(self, name: object) -> bool:  # called where a file declares an argument
-        self.known.add(str(name))
+        self.declared.add(str(name))
         return super().__contains__(name)
 
     def __getitem__(self, name: str) -> str:  # called where a file uses an argument
         value = super().__getitem__(name)
-        self.known.add(name)
+        self.declared.add(name)
         return value
 
 
@@ -52,7 +52,7 @@ def main() -> None:
     arguments = Arguments(request["arguments"])
     try:
         document = xacro.process_file(request["file"], mappings=arguments, verbosity=0)
-        write(text=document.toprettyxml(indent="  "), known=sorted(arguments.known))
+        write(text=document.toprettyxml(indent="  "), declared=sorted(arguments.declared))
     except Exception as error:  # any exception, since the file is a program
         files = [request["file"], *xacro.all_includes]
         write(

@@ -79,7 +79,7 @@ class Element:
         return self.child(tag).text.strip() or default
 
     def number_of(self, *tags: str, default: float = 0.0) -> float:
-        """Return the number in the first child found among `tags`: attribute `value`, or text."""
+        """Return the number in the first child found for `tags`: its attribute `value`, or text."""
         for child in filter(None, map(self.first, tags)):
             if "value" in child.attributes:
                 return child.number("value")

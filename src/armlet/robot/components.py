@@ -1,4 +1,4 @@
-"""The parts of a robot: joints, limits, couplings, drives, springs and frames."""
+"""The components of a robot: joints, limits, couplings, drives, springs and frames."""
 
 from collections.abc import Sequence
 from math import inf
@@ -51,7 +51,7 @@ class Spring(NamedTuple):
 class Compensation(NamedTuple):
     """Gravity compensation of a body: the compensated mass, and its first moment about the origin.
 
-    It acts on the body as the force -mass * gravity at the point moment / mass.
+    The compensation acts on the body as the force -mass * gravity at the point moment / mass.
     """
 
     mass: Scalar = 0

@@ -117,7 +117,7 @@ class Screw(NamedTuple):
     def general_tensor(self, T: Matrix) -> Matrix:
         """Rotate a 3x3 tensor from the axes after the screw to the axes before it.
 
-        This takes 12 multiplications and 11 additions, or none at quarter turns. In the plane
+        This takes 12 multiplications and 11 additions, or none for quarter turns. In the plane
         normal to k, the trace and the skew part are invariant; the rest rotates by twice the angle.
         """
         k, cos, sin, _ = self

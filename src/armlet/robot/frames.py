@@ -47,7 +47,7 @@ class Mount(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A joint axis: its direction, and a point on it, or None if the axis can be shifted."""
+    """A joint axis: its direction, and a point on it (None if the axis can be shifted)."""
 
     axis: Vector
     point: Vector
@@ -241,7 +241,7 @@ def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[DHRow], l
 
 
 def main_children(parent: Sequence[int]) -> dict[int, int]:
-    """Map each body that has children, and the base, to its child with the largest subtree."""
+    """Return the child with the largest subtree, for the base and each body that has children."""
     weight = [1] * len(parent)
     for i in reversed(range(len(parent))):
         if parent[i] != BASE:

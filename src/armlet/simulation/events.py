@@ -58,7 +58,7 @@ class Event:
     ----------
     function : armlet.function or callable
         An `armlet.function` of q, qd, t and further arguments, or a Python function of t, q and qd.
-        Either returns a number or a condition, which counts as -1/2 (false) or 1/2 (true).
+        The function returns a number, or a condition that counts as -1/2 (false) or 1/2 (true).
     direction : {0, 1, -1}
         1: only crossings from negative to positive; -1: only from positive to negative; 0: both.
     ends : bool
@@ -117,7 +117,7 @@ class Event:
 def find_events(
     events: Sequence[Event], trajectory: Trajectory, held: HeldArguments
 ) -> tuple[list[Occurrence], bool]:
-    """Return occurrences in order of time up to one that ends the run, and whether one ends it."""
+    """Return occurrences by time until an event ends the run, and whether an event ends the run."""
     crossings = []
     for event in events:
         for t in _crossings(event, trajectory, held):

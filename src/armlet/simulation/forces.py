@@ -86,7 +86,7 @@ def friction_direction(law: Friction, v: Array) -> Array:
 
 
 def stribeck_share(law: Friction, v: Array) -> Array:
-    """Return the ratio exp(-(v/w)²) of the Stribeck friction at velocity v to that at rest."""
+    """Return exp(-(v / `law.stribeck_velocity`)²), the Stribeck friction at v relative to rest."""
     slow = v / law.stribeck_velocity
     return math.exp(-(slow * slow))
 
@@ -105,10 +105,10 @@ def friction_damping(
 ) -> Array:
     """Return the damping coefficients of friction for an implicit step from velocity `qd`.
 
-    The coefficient of a joint is `drive.viscous` plus (coulomb + Stribeck friction) times a slope,
-    which depends on the predicted velocity `ahead`. If the joint speeds up, the slope is that of
-    `friction_direction` at `qd`. If it slows down, the slope is the mean between `qd` and `ahead`,
-    which is larger. If it reverses, the slope is 1 / (`share` max(|q̇|, `law.velocity`)).
+    The coefficient of a joint is `drive.viscous` plus (coulomb + Stribeck friction) times a factor.
+    If the joint speeds up from `qd` to the predicted velocity `ahead`, the factor is the derivative
+    of `friction_direction` at `qd`; if it slows down, the (larger) difference quotient between `qd`
+    and `ahead`; if it reverses, 1 / (`share` max(|q̇|, `law.velocity`)).
     """
     damping = []
     factors = robot._joint_velocities([1] * robot.nv)  # joint velocities if all of qd is 1
@@ -207,7 +207,7 @@ class Plant:
     friction : bool or Friction
         Whether drives have friction; a `Friction` also sets the friction law.
     stops : bool or Stops
-        Whether joints have stops at their limits; a `Stops` also sets their stiffness and damping.
+        Whether joints have stops at their limits; a `Stops` also sets stiffness and damping.
     inertia : array_like of shape (nb, 10), optional
         Inertial parameters instead of `robot.phi`; for `rollout` also (N, nb, 10), one set per run.
 
@@ -377,9 +377,9 @@ def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
     """Return a `Rate` for each cause (friction, stops, torques) that depends on the state.
 
     A rate is the largest absolute eigenvalue of H q̈ = -K q - D q̇, where -K and -D are the
-    derivatives of the forces by q and q̇. The derivatives of friction are those at rest, where they
-    are largest; those of stops are in contact; those of torques are at time 0, in state q, qd and
-    at rest, where laws like those of friction are steepest.
+    derivatives of the forces by q and q̇. The derivatives of friction are evaluated at rest,
+    where they are largest; those of stops in contact; those of torques at time 0, both in the state
+    q, qd and at rest, where friction-like torque functions are steepest.
     """
     causes = [x for x in _derivatives(arm, q, qd, u) if np.any(x[1]) or np.any(x[2])]
     if not causes:
@@ -404,7 +404,7 @@ def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
 
 
 def cached_rates(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
-    """Return `rates_at`, or its last result if constant arguments and inertias are the same."""
+    """Return `rates_at`, or the cached result if constant arguments and inertias are unchanged."""
     gains = () if arm.torque is None else tuple(map(argument_input, arm.torque.inputs))
     key = tuple(
         np.asarray(u[x.name]).tobytes()

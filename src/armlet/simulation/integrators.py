@@ -6,9 +6,9 @@ step length, t the time, and u the further inputs of the arm, such as torques.
 
 To find the number `stability` of an integrator, apply a step to the oscillator q̈ = -ω² q - 2 ζ ω q̇.
 The step is then a matrix M times the state (and memory). Let λ be the largest absolute eigenvalue
-of the oscillator. The limit `stability`, rounded down, is the largest h λ up to which the spectral
+of the oscillator. Then `stability` is the largest h λ, rounded down, up to which the spectral
 radius of M is at most 1 + 1e-4 for every ζ ≥ 0. The limit `decay` is defined likewise for a damper
-alone, q̈ = -λ q̇. For an implicit integrator, the spring and the damper are drive torques.
+alone, q̈ = -λ q̇. For an implicit integrator, spring and damper act as drive torques.
 """
 
 import warnings
@@ -180,11 +180,11 @@ def rosenbrock2(arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs) -> tup
         A l = h f(q + x, q̇ + k) - 2 H k - γ h K z             y = z + γ h l,  z = h (q̇ + k) - 2 x
         new q = q + 3/2 x + 1/2 y,  new q̇ = q̇ + 3/2 k + 1/2 l
 
-    The method is of second order for any K and D, and stable if K and D are bounds. The slope of
-    Coulomb friction is large only near zero velocity, and a long step may skip this range. D thus
-    has the mean slope over the step if a joint slows down. If the predicted velocity q̇ + h H⁻¹ f
-    has the opposite sign of q̇, D has the friction divided by γ |q̇|: friction alone may then stop
-    the joint in the first stage, but cannot reverse it. See `friction_damping`.
+    The method is of second order for any K and D, and stable if K and D are upper bounds. The
+    derivative of Coulomb friction is large only near zero velocity, and a long step may skip this
+    range. If a joint slows down, D thus has the difference quotient over the step. If the predicted
+    velocity q̇ + h H⁻¹ f has the opposite sign of q̇, D has the friction divided by γ |q̇|: friction
+    alone may then stop the joint in the first stage, but cannot reverse it. See `friction_damping`.
     """
     middle, half, g = q + h / 2 * qd, t + h / 2, GAMMA * h
     H = arm.quantity("inertia_matrix", u, middle)
@@ -220,7 +220,7 @@ INTEGRATORS: dict[str, Integrator] = {
         weights=(1, 2, 2, 1),
     ),
     "adams_bashforth4": adams_bashforth(
-        "accurate for smooth motions; one acceleration a step",
+        "accurate for smooth trajectories; one acceleration a step",
         stability=0.3,
         decay=0.3,
         coefficients=(55, -59, 37, -9),

@@ -71,8 +71,8 @@ def rollout(
     method : str, optional
         One of `armlet.INTEGRATORS`: by default "rosenbrock2" if friction or stops act, and
         "semi_implicit_euler" otherwise. A `DataWarning` reports steps that are too long for
-        friction, stops, springs or the torque function in the initial state of the first run (of
-        the first call, until constant arguments or inertias change).
+        friction, stops, springs or the torque function in the initial state of the first run;
+        later calls reuse this result while constant arguments and inertias are unchanged.
     every : int
         The number of steps per returned row; the last row is the end of the run.
     reduce : Function, optional
@@ -93,7 +93,7 @@ def rollout(
     Returns
     -------
     Rollouts
-        A named tuple t, q, qd, cost, gradient, tangents. Its property `finite`, of shape (N,), is
+        A named tuple (t, q, qd, cost, gradient, tangents). Its property `finite`, of shape (N,), is
         False for runs that diverge: at the end, the state or cost is not finite, or a velocity is
         above 1e5. A `DataWarning` states the number of these runs.
 
@@ -251,7 +251,7 @@ def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollout
 
 
 def _loops_of_gradient(steps: Steps, names: Sequence[str]) -> tuple[LoopKernel, LoopKernel]:
-    """Return compiled loops: one that records q, qd, t and cost, and that of the backward pass."""
+    """Return the forward loop, which records q, qd, t and cost, and the backward loop, compiled."""
     arm, method, reduce = steps.arm, steps.method, steps.reduce
 
     def compile_loops() -> tuple[LoopKernel, LoopKernel]:

@@ -61,7 +61,7 @@ GROWTH = 0.1
 STEPS = 20_000
 """An adaptive integrator stops if this many steps advance it by less than 1 % of dt."""
 JUMPS = {"sign", "less", "less_equal", "equal", "where", "floor"}
-"""Operations whose results jump."""
+"""Operations with discontinuous results."""
 REVERSALS = 9
 """Gains count as too high for the step length if a held torque alternates, with growing changes, in
 this many successive steps; random torques hardly do so."""
@@ -517,7 +517,7 @@ def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
 def _check_held_torques(robot: Robot, tau: Array, method: str, dt: float) -> None:
     """Warn if a held torque alternates with growing amplitude: dt is too long for the feedback.
 
-    Gains are not computed in advance: further calls of a Python function may change its state.
+    The gains themselves are not computed: extra calls of a Python function may change its state.
     """
     changes = np.diff(tau, axis=0)
     before, size = changes[:-1], np.abs(changes)

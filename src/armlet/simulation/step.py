@@ -49,7 +49,7 @@ class Rollouts(NamedTuple):
     cost: Array | None = None
     """The cost of each run, (N,): the sum of `reduce` over all steps; None without `reduce`."""
     gradient: Mapping[str, Array] | None = None
-    """Name in `wrt` -> derivative of the sum of all costs by the named value, in its shape."""
+    """Name in `wrt` -> gradient of the sum of all costs by that value, with the value's shape."""
     tangents: Rollouts | None = None
     """The derivatives of q, qd and cost along the tangents in `wrt`."""
 
@@ -154,7 +154,7 @@ def make_arm(
 def argument_shapes(
     function: Function | None, state: Collection[str], arguments: Mapping[str, ArrayLike]
 ) -> dict[str, Shape]:
-    """Return the shapes of a function's arguments besides `state`; raise if one has no value."""
+    """Return shapes of non-`state` arguments; raise if an argument has no value in `arguments`."""
     if function is None:
         return {}
     shapes = {x.name: x.shape for x in function.inputs.values() if x.name not in state}

@@ -68,7 +68,7 @@ class Trajectory(Plottable):
     events: tuple[Occurrence, ...] = ()
     """The events that occurred, sorted by time."""
     recorded: Mapping[str, Array] = field(default_factory=dict)
-    """The values for `record` of `armlet.simulate`: name -> array with one row per time."""
+    """The values recorded by `record` of `armlet.simulate`: name -> array with one row per time."""
 
     def __len__(self) -> int:
         return len(self.t)

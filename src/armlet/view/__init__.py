@@ -58,7 +58,7 @@ def view(
     host: str = "127.0.0.1",
     port: int = 8080,
 ) -> Viewer | None:
-    """Show a robot in the browser, or write a page that shows it; needs viser.
+    """Show a robot in the browser, or write an HTML page that shows it; both need viser.
 
     Parameters
     ----------
@@ -67,18 +67,18 @@ def view(
         The trajectory to play. The torques shown are the inverse dynamics along the trajectory.
     ghost : Robot, optional
         A second robot with the same joint types, such as the robot before an identification. Marks
-        on the torque bars show the ghost's torques. The ghost is drawn, translucent and in the same
-        posture, if its bodies have other poses than those of the robot at q = 0.
+        on the torque bars show the ghost's torques. The ghost itself is drawn, translucent and in
+        the robot's posture, only if the body poses of the two robots differ at q = 0.
     q : array_like of shape (n,), optional
         The posture shown first if there is no trajectory. By default, each joint is at zero or, if
-        its limits exclude zero, at their middle.
+        its limits exclude zero, midway between them.
     folders : sequence of str or Path
         Folders to search for meshes, besides the folder and the ROS package of the robot's file.
     html : str or Path, optional
         Write a page to this file and start no viewer. The page needs no server and no network.
     host, port : str, int
         The address on which the server listens; by default only this machine can reach it. If the
-        port is taken, the next free port is used. Other pages in the same browser are refused.
+        port is taken, the next free port is used. Connections from other web pages are refused.
 
     Returns
     -------
@@ -127,6 +127,6 @@ def _start(
 
 
 def start_posture(robot: Robot) -> NDArray[np.float64]:
-    """Return the default posture: joints at zero, or at the middle of limits that exclude zero."""
+    """Return the default posture: each joint at zero, or mid-range if its limits exclude zero."""
     ranges = (joint_range(robot, joint) for joint in robot.coordinates)
     return np.array([0.0 if low <= 0 <= high else (low + high) / 2 for low, high in ranges])

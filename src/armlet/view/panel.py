@@ -14,7 +14,7 @@ from armlet.robot import RobotModel
 from armlet.view.scene import ALARM
 
 FORMULATIONS = {"inverse_dynamics": "newton_euler", "energy": "velocities"}
-"""Quantity -> formulation; a search for the cheapest programs would delay the viewer's start."""
+"""Quantity -> formulation, fixed since a search for the cheapest would delay the viewer's start."""
 POSTURES = 256
 """Number of random postures from which the largest static torques are taken."""
 Array = NDArray[np.float64]
@@ -91,7 +91,7 @@ class Bar(NamedTuple):
 def bars(
     robot: RobotModel, tau: NDArray[Any], scale: NDArray[Any], other: NDArray[Any] | None = None
 ) -> list[Bar]:
-    """Return a bar per joint: the torque `tau` relative to `scale`, and a mark at `other`."""
+    """Return one bar per joint for `tau` relative to `scale`, with a mark at the torque `other`."""
     drawn = []
     for i, joint in enumerate(robot.coordinates):
         share = float(np.clip(tau[i] / scale[i], -1, 1))

@@ -57,7 +57,7 @@ class Scene(NamedTuple):
     inertia: tuple[Shape, ...]
     """Ellipsoids of uniform density with the mass and inertia of the bodies."""
     frames: Mapping[str, tuple[int, Pose]]
-    """Name of a joint or of the tool -> (body, pose in the body's frame) of the frame there."""
+    """Name of a joint or the tool -> its frame, as (body, pose in the body's frame)."""
     reach: float
     """Length of the longest path from the base to a joint or frame, in m."""
     up: Array
@@ -67,8 +67,8 @@ class Scene(NamedTuple):
 def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int] = ()) -> Scene:
     """Build the scene of a robot from the results `drawn` and `missing` of `file_shapes`.
 
-    Bodies in `missing` that have no shape in `drawn` become capsules between joints. If `drawn` is
-    empty, all bodies become capsules.
+    Bodies in `missing` without a shape in `drawn` are drawn as capsules between joints. If `drawn`
+    is empty, all bodies are drawn as capsules.
     """
     robot._require_values("a view")
     length = reach(robot)
@@ -115,7 +115,7 @@ def reach(robot: RobotModel) -> float:
 
 
 def links(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
-    """Return the lines (start, end) that run from the joint of body `i` to child joints and tool.
+    """Return line segments (start, end) from the joint of body `i` to child joints and the tool.
 
     The lines follow the DH parameters: along the common normal of two axes, then along the next
     axis. The lines of the base start at the origin of the file's base frame.
@@ -135,7 +135,7 @@ def links(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
 
 
 def rails(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
-    """Return the lines (start, end) between the limits of prismatic joints on body `i`."""
+    """Return line segments (start, end) along the range of each prismatic joint on body `i`."""
     lines = []
     for j, p in robot.base_to_tips():
         if p == i and robot.joints[j].letter == "P":
@@ -184,11 +184,11 @@ def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
 
 
 def principal(robot: RobotModel, i: int) -> tuple[Array, Array, Array]:
-    """Return a body's centre of mass, and squared half axes and axes of its inertia ellipsoid.
+    """Return a body's centre of mass, and its inertia ellipsoid's squared semi-axes and axes.
 
-    The ellipsoid has uniform density, and the mass m and inertia of body `i`. Its half axes a, b, c
+    The ellipsoid has uniform density, and the mass m and inertia of body `i`. Its semi-axes a, b, c
     follow from the principal moments m (b² + c²) / 5, m (c² + a²) / 5 and m (a² + b²) / 5. If a
-    squared half axis is negative, no body can have this inertia.
+    squared semi-axis is negative, no body can have this inertia.
     """
     m = float(robot.m[i])
     com = np.asarray(robot.c[i], float) / m
@@ -209,7 +209,7 @@ def _ball_and_ellipsoid(robot: RobotModel, i: int, length: float) -> tuple[Shape
 
 
 def payload(robot: RobotModel, mass: float, offset: ArrayLike) -> Shape:
-    """Draw a payload as a ball of aluminium, at `offset` in the tool's frame."""
+    """Return the shape of a payload: an aluminium ball at `offset` in the tool's frame."""
     body, at = robot.frame()
     radius = (3 * mass / (4 * math.pi * DENSITY)) ** (1 / 3)
     centre = at.point(np.asarray(offset, float))
@@ -272,8 +272,8 @@ def z_along(direction: Array) -> Array:
 def file_shapes(robot: RobotModel, folders: Sequence[str | Path]) -> tuple[list[Shape], list[int]]:
     """Return the shapes in a robot's file, and the bodies with a mesh that cannot be read.
 
-    Meshes are read only below the folder of the robot's file, the ROS package that contains this
-    folder, and `folders`.
+    Meshes are read only from these folders and their subfolders: the folder of the robot's file,
+    the ROS package that contains it, and `folders`.
     """
     roots = _roots(robot, folders)
     read = cache(_read)
@@ -309,7 +309,7 @@ def _roots(robot: RobotModel, folders: Sequence[str | Path]) -> list[Path]:
 
 
 def mesh_path(mesh: Mesh, folder: str, roots: Sequence[Path]) -> Path:
-    """Find the file of a mesh; if it is missing, raise OSError with the folders searched."""
+    """Return the path of a mesh file; if it is missing, raise OSError with the folders searched."""
     for path in _candidates(mesh.file, folder, roots):
         file = path.resolve()
         if file.is_file() and any(file.is_relative_to(root) for root in roots):
@@ -321,7 +321,7 @@ def mesh_path(mesh: Mesh, folder: str, roots: Sequence[Path]) -> Path:
 
 
 def _candidates(file: str, folder: str, roots: Sequence[Path]) -> Iterator[Path]:
-    """Yield the paths where a mesh may be: in `folder` and below `roots`, or in a ROS package."""
+    """Yield the possible paths of a mesh: relative to `folder` and `roots`, or in a ROS package."""
     scheme, is_url, rest = file.partition("://")
     name = unquote(rest) if is_url and scheme in SCHEMES else file
     if scheme in ("package", "model") and is_url:

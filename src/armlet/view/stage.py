@@ -20,12 +20,12 @@ from armlet.view.server import quiet, viser_server
 
 GHOST = "#56b4e9"
 RATE = 30.0
-"""Number of pictures per second while a run plays."""
+"""Number of pictures per second during the playback of a trajectory."""
 MAX_PICTURES = 3000
-"""Maximum number of pictures of a recorded run; long runs have fewer pictures per second."""
+"""Maximum number of pictures on a page; long trajectories have fewer pictures per second."""
 Array = NDArray[np.float64]
 FADED = 0.3
-"""Opacity of a ghost, and of a robot's shapes while frames, centres or ellipsoids are shown."""
+"""Opacity of ghosts, and of robot shapes while frames, centres of mass or ellipsoids are shown."""
 
 
 def pose_options(at: Pose) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def page(
 def _with_panel(
     text: str, stage: Stage, title: str, states: Sequence[tuple[Array, ...]], step: float = 1.0
 ) -> str:
-    """Return viser's page with a panel that shows torques and energies at each time."""
+    """Return the HTML page `text` with a panel of the torques and energies of each state."""
     rows = [stage.numbers(*state) for state in states]
     data = {"step": step, "rows": [{"bars": [*map(_entries, x)], "below": y} for x, y in rows]}
     robot = stage.robot.robot

@@ -1,4 +1,4 @@
-"""Viewer of a robot in the browser, with joint sliders, torques and playback of a run."""
+"""Viewer of a robot in the browser, with joint sliders, torques and playback of a trajectory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Viewer:
     q : array of shape (n,)
         The posture shown.
     time : float
-        The current time of the run, in s.
+        The current time of the trajectory, in s.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Viewer:
             self._set(zip(self.sliders, self.q.tolist(), strict=True))
 
     def seek(self, time: float) -> None:
-        """Show the state of the run at `time`, in s."""
+        """Show the state of the trajectory at `time`, in s."""
         run = self._run()
         with self._lock:
             self.time = float(np.clip(time, run.t[0], run.t[-1]))
@@ -88,14 +88,14 @@ class Viewer:
             self.show(at.q[0], at.qd[0], at.qdd[0])
 
     def play(self) -> None:
-        """Play the run from the time shown or, if the run has ended, from its start."""
+        """Play the trajectory from the time shown or, if this is its end, from its start."""
         if self.time >= self._run().t[-1]:
             self.seek(float(self._run().t[0]))
         self._playing.set()
         self.button.label = "Pause"
 
     def pause(self) -> None:
-        """Pause the run at the time shown."""
+        """Pause the playback at the time shown."""
         self._playing.clear()
         if self.trajectory is not None:
             self.button.label = "Play"
@@ -227,7 +227,7 @@ class Viewer:
         self.numbers.content = panel(self.robot, title, *numbers)
 
     def _advance(self) -> None:
-        """Advance the time while the run plays, until the viewer is closed."""
+        """Advance the time during playback; return when the viewer is closed."""
         before = time.monotonic()
         while not self._closed.wait(1 / RATE):
             now = time.monotonic()

@@ -53,10 +53,10 @@ def excite(
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Find a motion from which the parameters of a robot can be identified accurately.
+    """Find a trajectory from which the parameters of a robot can be identified accurately.
 
-    The motion starts and ends at rest, and stays within the limits that the robot
-    and the options set. Ctrl-C ends the search with the best motion so far.
+    The trajectory starts and ends at rest, and stays within the limits that the
+    robot and the options set. Ctrl-C ends the search with the best one so far.
 
     Example: armlet excite panda --duration 20 --harmonics 5 --out path.csv --plot path.html
     """

@@ -27,10 +27,10 @@ def minimal(
 ) -> None:
     """Show the minimal (base) inertial parameters of a robot, which determine its torques.
 
-    Each one is a linear combination of standard parameters of the bodies: the
-    inertia J about the frame's origin, the first moment c and the mass m, in the
-    canonical frames that `armlet info` shows. The rank of the regressor is
-    printed for comparison if all constants of the robot are numbers.
+    Each minimal parameter is a linear combination of standard parameters of the
+    bodies: the inertia J about the frame's origin, the first moment c and the
+    mass m, in the canonical frames that `armlet info` shows. The rank of the
+    regressor is printed for comparison if all constants of the robot are numbers.
 
     With --of gravity, show the parameters that determine the gravity torques.
 

@@ -1,4 +1,4 @@
-/* A step of Runge and Kutta's classical method; torques are held. */
+/* A step of the classical Runge-Kutta integrator; torques are held. */
 static void advance(Values *x, double h)
 {
     static const double ahead[4] = {0.0, 0.5, 0.5, 1.0};

@@ -1,4 +1,4 @@
-/* A step of the method ROS2, implicit in friction and stops; torques are held. */
+/* A step of the integrator ROS2, implicit in friction and stops; torques are held. */
 static void advance(Values *x, double h)
 {
     double q[@n], qd[@n];
