@@ -28,7 +28,7 @@ from armlet.robot.components import (
     entries_of,
 )
 from armlet.robot.displacement import Body, DHRow, Displacement, Screw, displacement
-from armlet.robot.joints import Twist, slices
+from armlet.robot.joints import JointType, Twist, slices
 from armlet.robot.pose import Pose
 from armlet.scalar import Matrix, Scalar, Symbol, Vector, cos_sin, is_zero, quarter_turns
 
@@ -214,8 +214,9 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def neutral(self) -> NDArray[np.float64]:
-        """The positions at which every joint is as its file draws it: zeros, of shape (nq,)."""
-        return read_only(np.zeros(self.nq))
+        """The positions at which every joint is as its file draws it, of shape (nq,)."""
+        positions = [x for joint in self.coordinates for x in joint.type.neutral]
+        return read_only(np.array(positions, dtype=float))
 
     def random_configuration(
         self,
@@ -233,7 +234,56 @@ class RobotModel(ComparedByData):
         lower = np.where(has_lower, self.lower, np.where(has_upper, self.upper - span, -span / 2))
         upper = np.where(has_upper, self.upper, lower + span)
         shape = () if size is None else np.atleast_1d(size)
-        return np.random.default_rng(rng).uniform(lower, upper, (*shape, self.nq))
+        u = np.random.default_rng(rng).random((*shape, self.nv))
+        return np.asarray(self._by_coordinate("random", "vqq", u, lower, upper))
+
+    def integrate(self, q: Any, v: Any) -> Any:
+        """Return the positions reached from q by the displacement v, of shape (..., nq).
+
+        A displacement has the entries of qd. Revolute and prismatic joints reach q + v.
+
+        Examples
+        --------
+        >>> import armlet
+        >>> armlet.load("planar2r").integrate([0.5, 1.0], [0.25, -1.0]).tolist()
+        [0.75, 0.0]
+        """
+        return self._by_coordinate("integrate", "qv", q, v)
+
+    def difference(self, q0: Any, q1: Any) -> Any:
+        """Return the displacement v from q0 to q1, of shape (..., nv): integrate(q0, v) is q1.
+
+        Examples
+        --------
+        >>> import armlet
+        >>> armlet.load("planar2r").difference([0.5, 1.0], [0.75, 0.0]).tolist()
+        [0.25, -1.0]
+        """
+        return self._by_coordinate("difference", "qq", q0, q1)
+
+    def _rate(self, delta: Any, v: Any) -> Any:
+        """Return the rate of δ while the robot, at integrate(q0, δ), moves with the velocity v."""
+        return self._by_coordinate("rate", "vv", delta, v)
+
+    def _by_coordinate(self, name: str, kinds: str, *arrays: Any) -> Any:
+        """Return the results of a function of the joint types for the entries of each coordinate.
+
+        `kinds` has "q" for each array (..., nq) of positions and "v" for one (..., nv).
+        """
+        types = [joint.type for joint in self.coordinates]
+        sizes = {"q": [x.nq for x in types], "v": [x.nv for x in types]}
+        values = [x if hasattr(x, "shape") else np.asarray(x) for x in arrays]
+        pairs = [*zip(values, (sizes[kind] for kind in kinds), strict=True)]
+        for x, own in pairs:
+            if x.shape[-1:] != (sum(own),):
+                raise DataError(
+                    f"{name} is called with shape {tuple(x.shape)}: expected (..., {sum(own)})"
+                )
+        if all(x.is_vector_space for x in types):
+            return JointType._field_defaults[name](*values)
+        columns = ([x[..., at] for at in slices(own)] for x, own in pairs)
+        results = [getattr(joint, name)(*own) for joint, *own in zip(types, *columns, strict=True)]
+        return np.concatenate(results, axis=-1)
 
     @property
     def _joint_letters(self) -> str:
@@ -395,7 +445,7 @@ class RobotModel(ComparedByData):
 
     @property
     def _at_zero(self) -> list[Displacement]:
-        return self.displacements([0] * sum(joint.type.nq for joint in self.joints))
+        return self.displacements([x for joint in self.joints for x in joint.type.neutral])
 
     @cached_property
     def _mounts(self) -> tuple[Displacement, ...]:

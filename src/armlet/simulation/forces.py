@@ -299,7 +299,9 @@ class Arm:
         if self.friction is not None:
             D = D + friction_damping(self.friction, self.robot, qd, ahead, share)
         if self.stops is not None:
-            K, braking = stop_stiffness(self.stops, self.robot, q, qd, q + h * qd)
+            K, braking = stop_stiffness(
+                self.stops, self.robot, q, qd, self.robot.integrate(q, h * qd)
+            )
             D = D + braking
         return K, D
 

@@ -27,7 +27,7 @@ from armlet.simulation.forces import (
     call_arguments,
     state_inputs,
 )
-from armlet.simulation.integrators import INTEGRATORS, STAGE_MEMORY, first_stage_memory
+from armlet.simulation.integrators import INTEGRATORS, STAGE_MEMORY
 
 Array = NDArray[np.float64]
 STATE = ("t", "q", "qd")
@@ -322,7 +322,7 @@ def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
     staged = integrator.rows is not None and steps.reduce is None
     kernel = loop_kernel(steps.arm, steps.method, steps.reduce, staged)
     if staged:
-        state.append(np.stack(first_stage_memory(q0, qd0), axis=1))
+        state.append(np.zeros((runs, STAGE_MEMORY, steps.arm.robot.nv)))
     arrays = [*state, np.array(steps.dt), *steps.values, *([integrator.rows] if staged else [])]
     done, results = first, kernel.empty_results(runs, steps.count, every)
     blocks = kernel.run_blocks(

@@ -60,7 +60,8 @@ class LiveDynamics:
     ) -> Numbers:
         """Return torques and energies; velocities and accelerations are zero by default."""
         q = np.asarray(q, float)
-        qd, qdd = (np.zeros_like(q) if x is None else x for x in (qd, qdd))
+        still = np.zeros((*q.shape[:-1], self.robot.nv))
+        qd, qdd = (still if x is None else x for x in (qd, qdd))
         return Numbers(*self._kernel(q, qd, qdd, self.phi))
 
     def scale(self) -> Array:
