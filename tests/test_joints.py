@@ -17,7 +17,6 @@ from armlet.scalar import cos, sin
 from armlet.testing import random_robot
 
 CYLINDRICAL = JointType(
-    ("cylindrical",),
     "C",
     (0, 0),
     lambda row, q: (Screw(2, *cos_sin_of_sum(q[0], row.theta), q[1] + row.d),),
@@ -37,7 +36,6 @@ def angle_between(q0, q1):
 
 
 CIRCLE = JointType(
-    ("circle",),
     "O",
     (1, 0),
     lambda row, q: (
@@ -200,7 +198,7 @@ def positions(robot, seed, *shape):
     return robot.random_configuration(rng, shape), rng.uniform(-1.5, 1.5, (*shape, robot.nv))
 
 
-all_types = pytest.mark.parametrize("joint", TYPES, ids=lambda joint: joint.names[0])
+all_types = pytest.mark.parametrize("joint", TYPES, ids=lambda joint: joint.letter)
 
 
 @all_types
@@ -267,7 +265,7 @@ def test_displacements_are_traced_as_they_are_computed(joint):
     expected = robot.integrate(q, v), robot.difference(q, other), robot._rate(v, v)
     for x, y in zip(both(q, v, other), expected, strict=True):
         np.testing.assert_allclose(x, y, atol=1e-14)
-    if joint.is_vector_space:
+    if joint is not CIRCLE:
         assert str(both.program.count()) == f"0M {2 * robot.nq}A"
 
 
@@ -280,7 +278,7 @@ def test_robots_of_several_types_displace_each_joint():
     np.testing.assert_array_equal(then[:, [0, 3, 4, 5]], (q[:, [0, 3, 4, 5]] + v[:, [0, 2, 3, 4]]))
     np.testing.assert_allclose(robot.difference(q, then), v, atol=1e-14)
     np.testing.assert_array_equal(robot.integrate(q[3], v), robot.integrate(0 * q + q[3], v))
-    with pytest.raises(armlet.DataError, match=r"integrate is called with shape \(20, 6\)"):
+    with pytest.raises(armlet.DataError, match=r"integrate has shape \(20, 6\)"):
         robot.integrate(q, q)
 
 

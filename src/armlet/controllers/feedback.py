@@ -15,8 +15,9 @@ Array = NDArray[np.float64]
 def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
     """PD controller with gravity compensation.
 
-    The torques are g(q) + K e - D q̇, with the gravity torques g and the error e, the displacement
-    `robot.difference(q, target)`. For K, D > 0, an arm without friction reaches a constant target from every state (Takegaki and Arimoto 1981).
+    The torques are g(q) + K e - D q̇, with the gravity torques g and the displacement e from q to
+    the target. For K, D > 0, an arm without friction reaches a constant target from every state
+    (Takegaki and Arimoto 1981).
 
     Parameters
     ----------
@@ -89,9 +90,8 @@ def computed_torque(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
     def computed_torque(
         q: Array, qd: Array, target: Array, target_velocity: Array, target_acceleration: Array
     ) -> Array:
-        error = robot.difference(q, target)
-        wanted = target_acceleration + K * error + D * (target_velocity - qd)
-        return robot.inverse_dynamics(q, qd, wanted)
+        feedback = K * robot.difference(q, target) + D * (target_velocity - qd)
+        return robot.inverse_dynamics(q, qd, target_acceleration + feedback)
 
     return computed_torque
 

@@ -34,12 +34,9 @@ Array = Any
 class JointType(NamedTuple):
     """A joint type; the joint axis is the z axis of the body that the joint moves.
 
-    The functions take arrays with any leading axes; their defaults hold for positions to which
-    displacements are added.
+    The functions take arrays with any leading axes. By default, displacements add to positions.
     """
 
-    names: tuple[str, ...]
-    """What robot files call joints of this type."""
     letter: str
     neutral: tuple[int, ...]
     """The positions at which the joint is as its file draws it."""
@@ -48,23 +45,16 @@ class JointType(NamedTuple):
     twists: tuple[Twist, ...]
     """One unit twist per velocity, constant in the body's axes."""
     integrate: Callable[[Array, Array], Array] = add
-    """Function of positions q and a displacement v, of as many entries as velocities: the positions
-    reached from q at the constant velocity v in one unit of time."""
+    """Function of q and v: the positions reached from q at the velocity v in one unit of time."""
     difference: Callable[[Array, Array], Array] = lambda q0, q1: q1 - q0
-    """Function of positions q0 and q1: the displacement v with integrate(q0, v) = q1."""
+    """Function of q0 and q1: the displacement v with integrate(q0, v) = q1."""
     rate: Callable[[Array, Array], Array] = lambda _, v: v
     """Function of local coordinates δ and a velocity v: the rate of change of δ while the joint, at
     the positions integrate(q0, δ), moves with v. It does not depend on q0."""
     random: Callable[[Array, Array, Array], Array] = lambda u, lower, upper: (
         lower + (upper - lower) * u
     )
-    """Function of random numbers u, lower and upper limits: positions that are uniformly
-    distributed if u, of as many entries as velocities, is so between 0 and 1."""
-
-    @property
-    def is_vector_space(self) -> bool:
-        """Whether displacements are added to positions."""
-        return self.integrate is add
+    """Function of nv random numbers u from 0 to 1, and of limits: random positions."""
 
     @property
     def nq(self) -> int:
@@ -87,20 +77,12 @@ class JointType(NamedTuple):
 
 ROTATION, TRANSLATION = Twist(Z_AXIS, ZERO), Twist(ZERO, Z_AXIS)
 REVOLUTE = JointType(
-    ("revolute", "continuous"),
-    "R",
-    (0,),
-    lambda row, q: (Screw(2, *cos_sin_of_sum(q[0], row.theta), row.d),),
-    (ROTATION,),
+    "R", (0,), lambda row, q: (Screw(2, *cos_sin_of_sum(q[0], row.theta), row.d),), (ROTATION,)
 )
 PRISMATIC = JointType(
-    ("prismatic",),
-    "P",
-    (0,),
-    lambda row, q: (Screw(2, *cos_sin(row.theta), q[0] + row.d),),
-    (TRANSLATION,),
+    "P", (0,), lambda row, q: (Screw(2, *cos_sin(row.theta), q[0] + row.d),), (TRANSLATION,)
 )
-JOINT_TYPES = {name: joint for joint in (REVOLUTE, PRISMATIC) for name in joint.names}
+JOINT_TYPES = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC}
 """The joint type of each kind of joint; kinds are named as in robot files."""
 
 

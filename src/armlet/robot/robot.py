@@ -215,8 +215,7 @@ class RobotModel(ComparedByData):
     @cached_property
     def neutral(self) -> NDArray[np.float64]:
         """The positions at which every joint is as its file draws it, of shape (nq,)."""
-        positions = [x for joint in self.coordinates for x in joint.type.neutral]
-        return read_only(np.array(positions, dtype=float))
+        return read_only(np.array([x for y in self.coordinates for x in y.type.neutral], float))
 
     def random_configuration(
         self,
@@ -234,56 +233,48 @@ class RobotModel(ComparedByData):
         lower = np.where(has_lower, self.lower, np.where(has_upper, self.upper - span, -span / 2))
         upper = np.where(has_upper, self.upper, lower + span)
         shape = () if size is None else np.atleast_1d(size)
-        u = np.random.default_rng(rng).random((*shape, self.nv))
-        return np.asarray(self._by_coordinate("random", "vqq", u, lower, upper))
+        u = np.random.default_rng(rng).random((*shape, self.nv)), "nv"
+        return np.asarray(self._by_coordinate("random", u, (lower, "nq"), (upper, "nq")))
 
     def integrate(self, q: Any, v: Any) -> Any:
         """Return the positions reached from q by the displacement v, of shape (..., nq).
 
-        A displacement has the entries of qd. Revolute and prismatic joints reach q + v.
+        A displacement has the entries of qd; revolute and prismatic joints reach q + v.
 
         Examples
         --------
         >>> import armlet
-        >>> armlet.load("planar2r").integrate([0.5, 1.0], [0.25, -1.0]).tolist()
+        >>> robot = armlet.load("planar2r")
+        >>> robot.integrate([0.5, 1.0], robot.difference([0.5, 1.0], [0.75, 0.0])).tolist()
         [0.75, 0.0]
         """
-        return self._by_coordinate("integrate", "qv", q, v)
+        return self._by_coordinate("integrate", (q, "nq"), (v, "nv"))
 
     def difference(self, q0: Any, q1: Any) -> Any:
-        """Return the displacement v from q0 to q1, of shape (..., nv): integrate(q0, v) is q1.
-
-        Examples
-        --------
-        >>> import armlet
-        >>> armlet.load("planar2r").difference([0.5, 1.0], [0.75, 0.0]).tolist()
-        [0.25, -1.0]
-        """
-        return self._by_coordinate("difference", "qq", q0, q1)
+        """Return the displacement v of shape (..., nv) for which integrate(q0, v) is q1."""
+        return self._by_coordinate("difference", (q0, "nq"), (q1, "nq"))
 
     def _rate(self, delta: Any, v: Any) -> Any:
         """Return the rate of δ while the robot, at integrate(q0, δ), moves with the velocity v."""
-        return self._by_coordinate("rate", "vv", delta, v)
+        return self._by_coordinate("rate", (delta, "nv"), (v, "nv"))
 
-    def _by_coordinate(self, name: str, kinds: str, *arrays: Any) -> Any:
-        """Return the results of a function of the joint types for the entries of each coordinate.
+    def _by_coordinate(self, name: str, *sized: tuple[Any, str]) -> Any:
+        """Return the results of a function of the joint types, joined along the last axis.
 
-        `kinds` has "q" for each array (..., nq) of positions and "v" for one (..., nv).
+        Its arguments are arrays, each with the name of its size, "nq" or "nv".
         """
-        types = [joint.type for joint in self.coordinates]
-        sizes = {"q": [x.nq for x in types], "v": [x.nv for x in types]}
-        values = [x if hasattr(x, "shape") else np.asarray(x) for x in arrays]
-        pairs = [*zip(values, (sizes[kind] for kind in kinds), strict=True)]
-        for x, own in pairs:
-            if x.shape[-1:] != (sum(own),):
-                raise DataError(
-                    f"{name} is called with shape {tuple(x.shape)}: expected (..., {sum(own)})"
-                )
-        if all(x.is_vector_space for x in types):
-            return JointType._field_defaults[name](*values)
-        columns = ([x[..., at] for at in slices(own)] for x, own in pairs)
-        results = [getattr(joint, name)(*own) for joint, *own in zip(types, *columns, strict=True)]
-        return np.concatenate(results, axis=-1)
+        arrays = [x if hasattr(x, "shape") else np.asarray(x) for x, _ in sized]
+        sizes = [size for _, size in sized]
+        for x, size in zip(arrays, sizes, strict=True):
+            if x.shape[-1:] != (expected := getattr(self, size),):
+                raise DataError(f"{name} has shape {tuple(x.shape)}: expected (..., {expected})")
+        types, default = [x.type for x in self.coordinates], JointType._field_defaults[name]
+        if all(getattr(joint, name) is default for joint in types):  # for all entries alike
+            return default(*arrays)
+        ends = (np.cumsum([getattr(joint, size) for joint in types])[:-1] for size in sizes)
+        columns = (np.split(x, at, axis=-1) for x, at in zip(arrays, ends, strict=True))
+        rows = zip(types, *columns, strict=True)
+        return np.concatenate([getattr(joint, name)(*row) for joint, *row in rows], axis=-1)
 
     @property
     def _joint_letters(self) -> str:
@@ -365,14 +356,9 @@ class RobotModel(ComparedByData):
     @cached_property
     def _moved_by(self) -> tuple[list[int], list[Any]]:
         """Two lists with one entry per joint velocity: indices into qd, and coupling factors."""
-        places = dict(
-            zip(self._leaders, slices([x.type.nv for x in self.coordinates]), strict=True)
-        )
-        moved = [
-            (k, coupling.factor)
-            for coupling in self.couplings
-            for k in range(self.nv)[places[coupling.leader]]
-        ]
+        sizes = [x.type.nv for x in self.coordinates]
+        of_leader = dict(zip(self._leaders, slices(sizes), strict=True))
+        moved = [(k, x.factor) for x in self.couplings for k in range(self.nv)[of_leader[x.leader]]]
         return [k for k, _ in moved], [factor for _, factor in moved]
 
     @cached_property

@@ -388,9 +388,6 @@ def _adaptive_rows(
     acceleration = acceleration_kernel(arm)
     program = acceleration.program
 
-    def pack(q: Array, qd: Array) -> Array:
-        return np.concatenate([robot.difference(origin, q), qd])
-
     def unpack(x: Array) -> State:
         return robot.integrate(origin, x[:n]), x[n:]
 
@@ -429,7 +426,7 @@ def _adaptive_rows(
     yield start
     from scipy import integrate  # slow to import
 
-    x0 = pack(*start)
+    x0 = np.concatenate([robot.difference(origin, start[0]), start[1]])
     if not np.isfinite(rates := derivative(0.0, x0)).all():  # shorter steps would not help
         raise FloatingPointError(_divergence(robot, 0.0, start[0], rates[n:]))
     solver = getattr(integrate, ADAPTIVE[method])(derivative, 0.0, x0, steps.count * dt, **options)

@@ -19,11 +19,11 @@ from armlet.graph.trace.arrays import as_traced
 from armlet.runtime import Kernel
 from armlet.runtime.loop_kernel import LoopKernel
 from armlet.simulation.forces import (
+    PREFIX,
     Arm,
     Friction,
     Plant,
     Stops,
-    argument_input,
     call_arguments,
     state_inputs,
 )
@@ -141,7 +141,7 @@ def make_arm(
         add("inertia", "inertia", plant.inertia, (robot.nb, 10))
     for name, value in arguments.items():
         if name in shapes:
-            add(argument_input(name), name, value, shapes[name])
+            add(PREFIX + name, name, value, shapes[name])
         elif name not in other_arguments:
             raise DataError(f"no function has an argument {name!r}: expected one that has")
     friction = Friction() if plant.friction is True else plant.friction or None
