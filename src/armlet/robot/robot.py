@@ -264,17 +264,22 @@ class RobotModel(ComparedByData):
         Its arguments are arrays, each with the name of its size, "nq" or "nv".
         """
         arrays = [x if hasattr(x, "shape") else np.asarray(x) for x, _ in sized]
-        sizes = [size for _, size in sized]
-        for x, size in zip(arrays, sizes, strict=True):
+        for x, (_, size) in zip(arrays, sized, strict=True):
             if x.shape[-1:] != (expected := getattr(self, size),):
                 raise DataError(f"{name} has shape {tuple(x.shape)}: expected (..., {expected})")
-        types, default = [x.type for x in self.coordinates], JointType._field_defaults[name]
-        if all(getattr(joint, name) is default for joint in types):  # for all entries alike
-            return default(*arrays)
-        ends = (np.cumsum([getattr(joint, size) for joint in types])[:-1] for size in sizes)
+        if name in self._of_vector_spaces:
+            return self._of_vector_spaces[name](*arrays)
+        types = [joint.type for joint in self.coordinates]
+        ends = (np.cumsum([getattr(x, size) for x in types])[:-1] for _, size in sized)
         columns = (np.split(x, at, axis=-1) for x, at in zip(arrays, ends, strict=True))
         rows = zip(types, *columns, strict=True)
         return np.concatenate([getattr(joint, name)(*row) for joint, *row in rows], axis=-1)
+
+    @cached_property
+    def _of_vector_spaces(self) -> dict[str, Callable[..., Any]]:
+        """Functions by name that are the default of `JointType` for all coordinates."""
+        types, defaults = [joint.type for joint in self.coordinates], JointType._field_defaults
+        return {k: f for k, f in defaults.items() if all(getattr(x, k) is f for x in types)}
 
     @property
     def _joint_letters(self) -> str:
