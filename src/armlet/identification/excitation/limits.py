@@ -281,11 +281,7 @@ def _numbers(name: str, value: ArrayLike, n: int, **bounds: float) -> Array:
 
 
 def posture_within(
-    limits: list[Limit],
-    centre: Array,
-    half: Array,
-    joints: Sequence[str],
-    rng: np.random.Generator,
+    limits: list[Limit], centre: Array, half: Array, joints: Sequence[str], rng: np.random.Generator
 ) -> Array:
     """Return a posture that meets all limits at rest; first search `centre` ± `half` at random."""
     offsets = np.vstack([np.zeros(len(half)), rng.uniform(-0.9, 0.9, (POSTURES, len(half)))])
