@@ -234,9 +234,9 @@ class RobotModel(ComparedByData):
         upper = np.where(has_upper, self.upper, lower + span)
         shape = () if size is None else np.atleast_1d(size)
         u = np.random.default_rng(rng).random((*shape, self.nv)), "nv"
-        return np.asarray(self._by_coordinate("random", u, (lower, "nq"), (upper, "nq")))
+        return self._by_coordinate("random", u, (lower, "nq"), (upper, "nq"))
 
-    def integrate(self, q: Any, v: Any) -> Any:
+    def integrate(self, q: ArrayLike, v: ArrayLike) -> NDArray[Any]:
         """Return the positions reached from q by the displacement v, of shape (..., nq).
 
         A displacement has the entries of qd; revolute and prismatic joints reach q + v.
@@ -250,7 +250,7 @@ class RobotModel(ComparedByData):
         """
         return self._by_coordinate("integrate", (q, "nq"), (v, "nv"))
 
-    def difference(self, q0: Any, q1: Any) -> Any:
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> NDArray[Any]:
         """Return the displacement v of shape (..., nv) for which integrate(q0, v) is q1."""
         return self._by_coordinate("difference", (q0, "nq"), (q1, "nq"))
 
@@ -258,7 +258,7 @@ class RobotModel(ComparedByData):
         """Return the rate of δ while the robot, at integrate(q0, δ), moves with the velocity v."""
         return self._by_coordinate("rate", (delta, "nv"), (v, "nv"))
 
-    def _by_coordinate(self, name: str, *sized: tuple[Any, str]) -> Any:
+    def _by_coordinate(self, name: str, *sized: tuple[Any, str]) -> NDArray[Any]:
         """Return the results of a function of the joint types, joined along the last axis.
 
         Its arguments are arrays, each with the name of its size, "nq" or "nv".
@@ -276,7 +276,7 @@ class RobotModel(ComparedByData):
         return np.concatenate([getattr(joint, name)(*row) for joint, *row in rows], axis=-1)
 
     @cached_property
-    def _of_vector_spaces(self) -> dict[str, Callable[..., Any]]:
+    def _of_vector_spaces(self) -> dict[str, Callable[..., NDArray[Any]]]:
         """Functions by name that are the default of `JointType` for all coordinates."""
         types, defaults = [joint.type for joint in self.coordinates], JointType._field_defaults
         return {k: f for k, f in defaults.items() if all(getattr(x, k) is f for x in types)}
