@@ -76,8 +76,7 @@ FrameName = Annotated[
     str | None, typer.Option(help=f"The frame {OF_A_FRAME}", autocompletion=frames)
 ]
 FrameNames = Annotated[
-    list[str] | None,
-    typer.Option(help=f"A frame {OF_A_FRAME} Repeatable.", autocompletion=frames),
+    list[str] | None, typer.Option(help=f"A frame {OF_A_FRAME} Repeatable.", autocompletion=frames)
 ]
 
 

@@ -64,11 +64,7 @@ def pinocchio_call(model: Any, quantity: str, state: tuple[Any, ...]) -> Call:
 
 
 def measure(
-    robot: RobotModel,
-    quantity: str,
-    rounds: int,
-    peer: Any = None,
-    numpy: bool = False,
+    robot: RobotModel, quantity: str, rounds: int, peer: Any = None, numpy: bool = False
 ) -> Times:
     """Count a kernel's operations, and measure the median times of one call and of a batch.
 

@@ -117,12 +117,7 @@ def lower(program: Program, once: Collection[str] = ()) -> Lowered:
         for name, x in program.inputs.items()
     }
     return Lowered(
-        inputs,
-        tuple(outputs),
-        program.single,
-        tuple(operations),
-        len(early),
-        program.names,
+        inputs, tuple(outputs), program.single, tuple(operations), len(early), program.names
     )
 
 

@@ -134,11 +134,7 @@ def mark() -> str:
 
 
 def _code(
-    robot: RobotModel,
-    by_name: Mapping[str, Function],
-    printer: Printer,
-    library: str,
-    suffix: str,
+    robot: RobotModel, by_name: Mapping[str, Function], printer: Printer, library: str, suffix: str
 ) -> dict[str, str]:
     """Return template word -> text, for headers and sources."""
     order = ", ".join(f"{one_line(joint.name)} {joint.letter}" for joint in robot.coordinates)

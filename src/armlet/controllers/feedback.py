@@ -15,8 +15,9 @@ Array = NDArray[np.float64]
 def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
     """PD controller with gravity compensation.
 
-    The torques are g(q) + K (target - q) - D q̇, with the gravity torques g. For K, D > 0, an arm
-    without friction reaches a constant target from every state (Takegaki and Arimoto 1981).
+    The torques are g(q) + K e - D q̇, with the gravity torques g and the displacement e from q to
+    the target. For K, D > 0, an arm without friction reaches a constant target from every state
+    (Takegaki and Arimoto 1981).
 
     Parameters
     ----------
@@ -44,7 +45,8 @@ def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
 
     @function(robot, target=robot.nq)
     def pd_with_gravity(q: Array, qd: Array, target: Array) -> Array:
-        return robot.gravity_torque(q) + K * (target - q) - D * qd
+        tau: Array = robot.gravity_torque(q) + K * robot.difference(q, target) - D * qd
+        return tau
 
     return pd_with_gravity
 
@@ -52,8 +54,8 @@ def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
 def computed_torque(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
     """Computed-torque controller: inverse dynamics of the target acceleration plus PD feedback.
 
-    If the model is exact, the error e = target - q obeys ë + D ė + K e = 0. The choice D = 2 √K
-    gives critical damping.
+    If the model is exact, the error e, from q to the target, obeys ë + D ė + K e = 0. The choice
+    D = 2 √K gives critical damping.
 
     Parameters
     ----------
@@ -88,8 +90,8 @@ def computed_torque(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
     def computed_torque(
         q: Array, qd: Array, target: Array, target_velocity: Array, target_acceleration: Array
     ) -> Array:
-        wanted = target_acceleration + K * (target - q) + D * (target_velocity - qd)
-        return robot.inverse_dynamics(q, qd, wanted)
+        feedback = K * robot.difference(q, target) + D * (target_velocity - qd)
+        return robot.inverse_dynamics(q, qd, target_acceleration + feedback)
 
     return computed_torque
 

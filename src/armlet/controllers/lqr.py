@@ -110,7 +110,7 @@ def regulator(
 
     @function(robot)
     def regulator(q: Array, qd: Array) -> Array:
-        tau: Array = hold - gain @ np.concatenate([q - posture, qd])
+        tau: Array = hold - gain @ np.concatenate([robot.difference(posture, q), qd])
         return tau
 
     return Regulator(regulator, gain, S)
@@ -193,7 +193,8 @@ def tracker(
     def tracker(
         q: Array, qd: Array, target: Array, target_velocity: Array, feedforward: Array, gain: Array
     ) -> Array:
-        tau: Array = feedforward + gain @ np.concatenate([target - q, target_velocity - qd])
+        error = np.concatenate([robot.difference(q, target), target_velocity - qd])
+        tau: Array = feedforward + gain @ error
         return tau
 
     arguments = {

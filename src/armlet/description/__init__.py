@@ -1,22 +1,6 @@
 """Robot descriptions, as read from files: links, joints, checks, conversion to `RobotModel`."""
 
 from armlet.description.assembly import assemble, describe
-from armlet.description.description import (
-    Connection,
-    Description,
-    Link,
-    Mesh,
-    Solid,
-    Tie,
-)
+from armlet.description.description import Connection, Description, Link, Mesh, Solid, Tie
 
-__all__ = [
-    "Connection",
-    "Description",
-    "Link",
-    "Mesh",
-    "Solid",
-    "Tie",
-    "assemble",
-    "describe",
-]
+__all__ = ["Connection", "Description", "Link", "Mesh", "Solid", "Tie", "assemble", "describe"]

@@ -20,9 +20,7 @@ from armlet.robot.robot import RobotModel
 
 
 def assemble(
-    description: Description,
-    lock: Mapping[str, float] | None = None,
-    tolerance: float = TOLERANCE,
+    description: Description, lock: Mapping[str, float] | None = None, tolerance: float = TOLERANCE
 ) -> RobotModel:
     """Convert a description to a robot; links joined by fixed or locked joints become one body."""
     links = {link.name: link for link in description.links}

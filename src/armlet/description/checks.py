@@ -12,11 +12,10 @@ from armlet.description.description import Connection, Description, Link
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, listing, quote
 from armlet.robot.components import BASE
+from armlet.robot.joints import JOINT_TYPES
 from armlet.robot.robot import RobotModel
 
-MOVING = ("revolute", "continuous", "prismatic")
-"""The supported kinds of joints that move."""
-JOINT_TYPES = (*MOVING, "fixed")
+SUPPORTED_JOINTS = (*JOINT_TYPES, "fixed")
 WORLDS = ("world", "universe")
 """Names of base links that stand for the world."""
 MIN_FLOATING_MASS, MIN_BRANCHES = 1.0, 4
@@ -102,7 +101,7 @@ def check_finite(numbers: Any, subject: str) -> None:
 
 
 def _check_joint(joint: Connection, subject: str, problems: Problems) -> None:
-    supported = ", ".join(JOINT_TYPES)
+    supported = ", ".join(SUPPORTED_JOINTS)
     if joint.kind in UNSUPPORTED_JOINTS:
         reason = f"{joint.kind}, with {UNSUPPORTED_JOINTS[joint.kind]}"
         problems.error(
@@ -113,7 +112,7 @@ def _check_joint(joint: Connection, subject: str, problems: Problems) -> None:
             f"{joint.name} ({reason})",
         )
         return
-    if joint.kind not in JOINT_TYPES:
+    if joint.kind not in SUPPORTED_JOINTS:
         raise ModelError(f"{subject} is of kind {quote(joint.kind)}: expected one of {supported}")
     check_finite(joint.pose.r, f"{subject}: its origin")
     check_finite(joint.pose.R, f"{subject}: its orientation")

@@ -36,11 +36,7 @@ from armlet.simulation.forces import Plant, single_plant
 COMPILERS = ("cc", "gcc", "clang")
 OPTIONS = ("-std=c99", "-O2", "-g0", "-fPIC", "-shared", "-fvisibility=hidden")
 ENDINGS = {"linux": ".so", "darwin": ".dylib", "windows": ".dll"}
-FMI2_PLATFORMS = {
-    "x86_64-linux": "linux64",
-    "x86_64-darwin": "darwin64",
-    "x86_64-windows": "win64",
-}
+FMI2_PLATFORMS = {"x86_64-linux": "linux64", "x86_64-darwin": "darwin64", "x86_64-windows": "win64"}
 """FMI 3 name of a platform -> FMI 2 name, where the two names differ."""
 
 

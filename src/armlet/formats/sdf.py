@@ -13,7 +13,6 @@ import numpy as np
 from armlet._support.lazy import cached_property
 from armlet.algebra import symmetric
 from armlet.description import Connection, Description, Link, Mesh, Tie
-from armlet.description.checks import MOVING
 from armlet.description.coupling import mimic_tie
 from armlet.description.description import fixed
 from armlet.description.problems import Problems
@@ -23,6 +22,7 @@ from armlet.formats.files import Folders
 from armlet.formats.urdf import ENTRIES, WORLD, read_limits
 from armlet.formats.xml import Element, read_xml
 from armlet.robot import IDENTITY_POSE, Compensation, Drive, Limits, Pose, Spring, pose
+from armlet.robot.joints import JOINT_TYPES
 from armlet.robot.pose import rotation_of_quaternion
 from armlet.scalar import Vector
 
@@ -455,7 +455,7 @@ class _Reader:
             pose=parent_at.inverse() @ child_at,
             where=element.where,
         )
-        if kind not in MOVING:
+        if kind not in JOINT_TYPES:
             return joint
         axis = element.need("axis", f"joint {quote(full)}")
         self._add_mimic(scope, full, element, axis)

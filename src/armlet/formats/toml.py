@@ -14,7 +14,6 @@ import numpy as np
 from armlet._support.files import write
 from armlet.algebra import symmetric, upper_triangle
 from armlet.description import Connection, Description, Link, Mesh, Tie, describe
-from armlet.description.checks import MOVING
 from armlet.description.coupling import mimic_tie
 from armlet.description.description import fixed
 from armlet.description.options import is_compensated
@@ -202,7 +201,9 @@ def _keyframes(
     top: Table, joints: Sequence[Connection], unit: float
 ) -> dict[str, dict[str, float]]:
     """Return keyframe name -> joint name -> position; joints omitted in a keyframe are at zero."""
-    scale = {j.name: 1.0 if j.kind == "prismatic" else unit for j in joints if j.kind in MOVING}
+    scale = {
+        j.name: 1.0 if j.kind == "prismatic" else unit for j in joints if j.kind in JOINT_TYPES
+    }
     keyframes: dict[str, dict[str, float]] = {}
     for keyframe in top.tables("keyframe", {"name", "q"}):
         q = keyframe.table("q", set(scale))
@@ -299,8 +300,8 @@ def _symbolic_arm(top: Table, name: str) -> RobotModel:
     for table, before in zip(tables, [base, *links], strict=False):
         if table.text("parent", before) != before:
             raise table.unlike("parent", f"{quote(before)}: a table with names is of a serial arm")
-        if table.text("kind", "revolute") not in MOVING:
-            raise table.unlike("kind", f"one of {', '.join(MOVING)}")
+        if table.text("kind", "revolute") not in JOINT_TYPES:
+            raise table.unlike("kind", f"one of {', '.join(JOINT_TYPES)}")
     return symbolic_arm(
         top.text("name", name),
         [_in_radians(table, unit) for table in tables],

@@ -106,10 +106,7 @@ def _propagate(
 
 
 def _pull_back(
-    outputs: Sequence[Any],
-    cotangents: Sequence[Any],
-    inputs: Sequence[Traced],
-    active: list[Node],
+    outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Traced], active: list[Node]
 ) -> list[Any]:
     """Return the derivative of the sum of cotangents times outputs with respect to each input."""
     inner = {y.index for y, _, _ in active} | {x.index for x in inputs}

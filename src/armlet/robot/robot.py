@@ -28,7 +28,7 @@ from armlet.robot.components import (
     entries_of,
 )
 from armlet.robot.displacement import Body, DHRow, Displacement, Screw, displacement
-from armlet.robot.joints import Twist, slices
+from armlet.robot.joints import JointType, Twist, slices
 from armlet.robot.pose import Pose
 from armlet.scalar import Matrix, Scalar, Symbol, Vector, cos_sin, is_zero, quarter_turns
 
@@ -214,8 +214,8 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def neutral(self) -> NDArray[np.float64]:
-        """The positions at which every joint is as its file draws it: zeros, of shape (nq,)."""
-        return read_only(np.zeros(self.nq))
+        """The positions at which every joint is as its file draws it, of shape (nq,)."""
+        return read_only(np.array([x for y in self.coordinates for x in y.type.neutral], float))
 
     def random_configuration(
         self,
@@ -233,7 +233,53 @@ class RobotModel(ComparedByData):
         lower = np.where(has_lower, self.lower, np.where(has_upper, self.upper - span, -span / 2))
         upper = np.where(has_upper, self.upper, lower + span)
         shape = () if size is None else np.atleast_1d(size)
-        return np.random.default_rng(rng).uniform(lower, upper, (*shape, self.nq))
+        u = np.random.default_rng(rng).random((*shape, self.nv)), "nv"
+        return self._by_coordinate("random", u, (lower, "nq"), (upper, "nq"))
+
+    def integrate(self, q: ArrayLike, v: ArrayLike) -> NDArray[Any]:
+        """Return the positions reached from q by the displacement v, of shape (..., nq).
+
+        A displacement has the entries of qd; revolute and prismatic joints reach q + v.
+
+        Examples
+        --------
+        >>> import armlet
+        >>> robot = armlet.load("planar2r")
+        >>> robot.integrate([0.5, 1.0], robot.difference([0.5, 1.0], [0.75, 0.0])).tolist()
+        [0.75, 0.0]
+        """
+        return self._by_coordinate("integrate", (q, "nq"), (v, "nv"))
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> NDArray[Any]:
+        """Return the displacement v of shape (..., nv) for which integrate(q0, v) is q1."""
+        return self._by_coordinate("difference", (q0, "nq"), (q1, "nq"))
+
+    def _rate(self, delta: Any, v: Any) -> Any:
+        """Return the rate of δ while the robot, at integrate(q0, δ), moves with the velocity v."""
+        return self._by_coordinate("rate", (delta, "nv"), (v, "nv"))
+
+    def _by_coordinate(self, name: str, *sized: tuple[Any, str]) -> NDArray[Any]:
+        """Return the results of a function of the joint types, joined along the last axis.
+
+        Its arguments are arrays, each with the name of its size, "nq" or "nv".
+        """
+        arrays = [x if hasattr(x, "shape") else np.asarray(x) for x, _ in sized]
+        for x, (_, size) in zip(arrays, sized, strict=True):
+            if x.shape[-1:] != (expected := getattr(self, size),):
+                raise DataError(f"{name} has shape {tuple(x.shape)}: expected (..., {expected})")
+        if name in self._of_vector_spaces:
+            return self._of_vector_spaces[name](*arrays)
+        types = [joint.type for joint in self.coordinates]
+        ends = (np.cumsum([getattr(x, size) for x in types])[:-1] for _, size in sized)
+        columns = (np.split(x, at, axis=-1) for x, at in zip(arrays, ends, strict=True))
+        rows = zip(types, *columns, strict=True)
+        return np.concatenate([getattr(joint, name)(*row) for joint, *row in rows], axis=-1)
+
+    @cached_property
+    def _of_vector_spaces(self) -> dict[str, Callable[..., NDArray[Any]]]:
+        """Functions by name that are the default of `JointType` for all coordinates."""
+        types, defaults = [joint.type for joint in self.coordinates], JointType._field_defaults
+        return {k: f for k, f in defaults.items() if all(getattr(x, k) is f for x in types)}
 
     @property
     def _joint_letters(self) -> str:
@@ -315,14 +361,9 @@ class RobotModel(ComparedByData):
     @cached_property
     def _moved_by(self) -> tuple[list[int], list[Any]]:
         """Two lists with one entry per joint velocity: indices into qd, and coupling factors."""
-        places = dict(
-            zip(self._leaders, slices([x.type.nv for x in self.coordinates]), strict=True)
-        )
-        moved = [
-            (k, coupling.factor)
-            for coupling in self.couplings
-            for k in range(self.nv)[places[coupling.leader]]
-        ]
+        sizes = [x.type.nv for x in self.coordinates]
+        of_leader = dict(zip(self._leaders, slices(sizes), strict=True))
+        moved = [(k, x.factor) for x in self.couplings for k in range(self.nv)[of_leader[x.leader]]]
         return [k for k, _ in moved], [factor for _, factor in moved]
 
     @cached_property
@@ -395,7 +436,7 @@ class RobotModel(ComparedByData):
 
     @property
     def _at_zero(self) -> list[Displacement]:
-        return self.displacements([0] * sum(joint.type.nq for joint in self.joints))
+        return self.displacements([x for joint in self.joints for x in joint.type.neutral])
 
     @cached_property
     def _mounts(self) -> tuple[Displacement, ...]:

@@ -157,7 +157,7 @@ class Stops:
 def stop_torque(stops: Stops, robot: RobotModel, q: Array, qd: Array) -> Array:
     """Return the torques that stops exert on the joints."""
     torques = []
-    for below, beyond, v in zip(*_depths(robot, q), qd, strict=True):
+    for (below, beyond), v in zip(_depths(robot, q), qd, strict=True):
         depth = math.minimum((beyond + below) / stops.depth, 1)
         torques.append(stops.stiffness * (below - beyond) - stops.damping * depth * v)
     return _vector(torques)
@@ -171,25 +171,18 @@ def stop_stiffness(
     A stop counts if the joint is beyond its limit at position `q` or at position `ahead`.
     """
     K, D = [], []
-    for *depths, v in zip(*_depths(robot, q), *_depths(robot, ahead), qd, strict=True):
-        depth = math.maximum(depths[0] + depths[1], depths[2] + depths[3])
+    for now, then, v in zip(_depths(robot, q), _depths(robot, ahead), qd, strict=True):
+        depth = math.maximum(sum(now), sum(then))
         D.append(stops.damping * math.minimum(depth / stops.depth, 1))
         K.append(math.where(depth > 0, stops.stiffness + stops.damping / stops.depth * abs(v), 0))
     return _vector(K), _vector(D)
 
 
-def _depths(robot: RobotModel, q: Array) -> tuple[list[Scalar], list[Scalar]]:
-    """Return how far each joint is below its lower limit, and how far above its upper limit."""
-    lower, upper = robot.lower.tolist(), robot.upper.tolist()
-    below = [
-        math.maximum(low - x, 0) if low > -np.inf else 0 * x
-        for low, x in zip(lower, q, strict=True)
-    ]
-    beyond = [
-        math.maximum(x - high, 0) if high < np.inf else 0 * x
-        for high, x in zip(upper, q, strict=True)
-    ]
-    return below, beyond
+def _depths(robot: RobotModel, q: Array) -> Iterator[tuple[Scalar, Scalar]]:
+    """Yield how far each joint is below its lower limit, and how far above its upper limit."""
+    for low, high, x in zip(robot.lower.tolist(), robot.upper.tolist(), q, strict=True):
+        below = math.maximum(low - x, 0) if low > -np.inf else 0 * x
+        yield below, math.maximum(x - high, 0) if high < np.inf else 0 * x
 
 
 # ------------------------------------------------------------------ the arm
@@ -299,7 +292,9 @@ class Arm:
         if self.friction is not None:
             D = D + friction_damping(self.friction, self.robot, qd, ahead, share)
         if self.stops is not None:
-            K, braking = stop_stiffness(self.stops, self.robot, q, qd, q + h * qd)
+            K, braking = stop_stiffness(
+                self.stops, self.robot, q, qd, self.robot.integrate(q, h * qd)
+            )
             D = D + braking
         return K, D
 
@@ -345,14 +340,9 @@ PREFIX = "arguments."
 """The prefix of inputs for arguments of user functions; it avoids clashes with other inputs."""
 
 
-def argument_input(name: str) -> str:
-    """Return the input name for an argument of a user function."""
-    return PREFIX + name
-
-
 def call_arguments(function: Function, state: Inputs, u: Inputs) -> list[Any]:
     """Return the arguments of a user function in order, from the state and further inputs."""
-    return [state[x] if x in state else u[argument_input(x)] for x in function.inputs]
+    return [state[x] if x in state else u[PREFIX + x] for x in function.inputs]
 
 
 def _vector(entries: Any) -> Array:
@@ -405,7 +395,7 @@ def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
 
 def cached_rates(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
     """Return `rates_at`, or the cached result if constant arguments and inertias are unchanged."""
-    gains = () if arm.torque is None else tuple(map(argument_input, arm.torque.inputs))
+    gains = () if arm.torque is None else tuple(PREFIX + x for x in arm.torque.inputs)
     key = tuple(
         np.asarray(u[x.name]).tobytes()
         for x in arm.inputs

@@ -43,7 +43,8 @@ class Integrator:
     velocity and the acceleration at the start of each past step, latest step first."""
     stage: Callable[..., tuple[Array, ...]] | None = None
     """The function of one stage, called once per row of `rows`. After u, it takes STAGE_MEMORY
-    vectors of memory and the row. It returns the new q, qd and memory."""
+    vectors of memory, zeros in the first stage of all, and the row. It returns the new q, qd and
+    memory."""
     rows: NDArray[np.float64] | None = None
     """One row of coefficients per stage; the last entry is 1 in the final stage, else 0."""
 
@@ -56,7 +57,7 @@ def semi_implicit_euler(
 ) -> tuple[Array, Array]:
     """Take a step of semi-implicit Euler: the new velocity updates the position."""
     qd = qd + h * arm.acceleration(t, q, qd, u)
-    return q + h * qd, qd
+    return arm.robot.integrate(q, h * qd), qd
 
 
 def runge_kutta(
@@ -70,39 +71,37 @@ def runge_kutta(
     """Build an explicit Runge-Kutta method whose stages depend only on the previous stage.
 
     In the Butcher tableau, c and the subdiagonal of A are the nodes, and b is proportional to the
-    weights. Each stage adds its weighted velocity and acceleration to two sums, and computes the
-    state of the next stage. The last stage adds the weighted means, times h, to q and qd.
+    weights. The method integrates qd and the local coordinates δ of positions integrate(q, δ), with
+    q at the start of the step (Munthe-Kaas 1998). Each stage adds its weighted rates of δ and qd to
+    two sums. The last stage advances q and qd by the weighted means, times h.
     """
     rows = [
-        (node, float(k > 0), weight, ahead, float(k == len(nodes) - 1))
-        for k, (node, weight, ahead) in enumerate(zip(nodes, weights, [*nodes[1:], 0], strict=True))
+        (node, float(k > 0), weight, float(k == len(nodes) - 1))
+        for k, (node, weight) in enumerate(zip(nodes, weights, strict=True))
     ]
     total = sum(weights)
 
     def stage(
         arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs, memory: Array, row: Array
     ) -> tuple[Array, ...]:
-        x, v, sum_v, sum_a = memory
-        node, goes_on, weight, ahead, ends = row
-        a = arm.acceleration(t + node * h, x, v, u)
-        sum_v = goes_on * sum_v + weight * v
+        rate, a, sum_rate, sum_a = memory
+        node, goes_on, weight, ends = row
+        onward, end = node * h, ends * (h / total)
+        delta, v = onward * rate, qd + onward * a
+        rate = arm.robot._rate(delta, v)
+        a = arm.acceleration(t + onward, arm.robot.integrate(q, delta), v, u)
+        sum_rate = goes_on * sum_rate + weight * rate
         sum_a = goes_on * sum_a + weight * a
-        end, onward = ends * (h / total), ahead * h
-        q, qd = q + end * sum_v, qd + end * sum_a
-        return q, qd, [q + onward * v, qd + onward * a, sum_v, sum_a]
+        q, qd = arm.robot.integrate(q, end * sum_rate), qd + end * sum_a
+        return q, qd, [rate, a, sum_rate, sum_a]
 
     def step(arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs) -> tuple[Array, Array]:
-        memory = first_stage_memory(q, qd)
+        memory = [0 * qd] * STAGE_MEMORY
         for row in rows:
             q, qd, memory = stage(arm, h, t, q, qd, u, memory, row)
         return q, qd
 
     return Integrator(about, order, stability, decay, step, stage=stage, rows=np.array(rows))
-
-
-def first_stage_memory(q: Array, qd: Array) -> list[Array]:
-    """Return the memory of the first stage: its position and velocity, and two zero sums."""
-    return [q, qd, 0 * q, 0 * qd]
 
 
 def adams_bashforth(
@@ -119,10 +118,10 @@ def adams_bashforth(
         velocities = [qd, *memory[::2]]
         accelerations = [arm.acceleration(t, q, qd, u), *memory[1::2]]
         share = h / divisor
-        new_q = q + share * sum(c * v for c, v in zip(coefficients, velocities, strict=True))
+        delta = share * sum(c * v for c, v in zip(coefficients, velocities, strict=True))
         new_qd = qd + share * sum(c * a for c, a in zip(coefficients, accelerations, strict=True))
         pairs = zip(velocities[:-1], accelerations[:-1], strict=True)
-        return new_q, new_qd, [x for pair in pairs for x in pair]
+        return arm.robot.integrate(q, delta), new_qd, [x for pair in pairs for x in pair]
 
     order = len(coefficients)
     return Integrator(about, order, stability, decay, step, memory=2 * (order - 1))
@@ -150,15 +149,15 @@ def variational_midpoint(
         gravity = arm.quantity("gravity_torque", u, x)
         return C.T @ v - gravity + arm.forces(t + half, x, v, u)
 
-    half = h / 2
+    half, integrate = h / 2, arm.robot.integrate
     p = arm.quantity("inertia_matrix", u, q) @ qd
     v = qd
     for _ in range(ITERATIONS):
-        middle = q + half * v
+        middle = integrate(q, half * v)
         F = force(middle, v)
         v = math.solve(arm.quantity("inertia_matrix", u, middle), p + half * F)
-    F = force(q + half * v, v)
-    new = q + h * v
+    F = force(integrate(q, half * v), v)
+    new = integrate(q, h * v)
     return new, math.solve(arm.quantity("inertia_matrix", u, new), p + h * F)
 
 
@@ -180,13 +179,15 @@ def rosenbrock2(arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs) -> tup
         A l = h f(q + x, q̇ + k) - 2 H k - γ h K z             y = z + γ h l,  z = h (q̇ + k) - 2 x
         new q = q + 3/2 x + 1/2 y,  new q̇ = q̇ + 3/2 k + 1/2 l
 
+    Displacements are added to q by `integrate`, and q̇ + k in z is the rate of x.
     The method is of second order for any K and D, and stable if K and D are upper bounds. The
     derivative of Coulomb friction is large only near zero velocity, and a long step may skip this
     range. If a joint slows down, D thus has the difference quotient over the step. If the predicted
     velocity q̇ + h H⁻¹ f has the opposite sign of q̇, D has the friction divided by γ |q̇|: friction
     alone may then stop the joint in the first stage, but cannot reverse it. See `friction_damping`.
     """
-    middle, half, g = q + h / 2 * qd, t + h / 2, GAMMA * h
+    integrate, half, g = arm.robot.integrate, t + h / 2, GAMMA * h
+    middle = integrate(q, h / 2 * qd)
     H = arm.quantity("inertia_matrix", u, middle)
 
     def force(x: Array, v: Array) -> Array:
@@ -197,10 +198,10 @@ def rosenbrock2(arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs) -> tup
     A = H + np.diag(g * D + g * g * K)
     k = math.solve(A, h * (f - g * K * qd))
     x = h * qd + g * k
-    z = h * (qd + k) - 2 * x
-    l = math.solve(A, h * force(q + x, qd + k) - 2 * (H @ k) - g * K * z)
+    z = h * arm.robot._rate(x, qd + k) - 2 * x
+    l = math.solve(A, h * force(integrate(q, x), qd + k) - 2 * (H @ k) - g * K * z)
     y = z + g * l
-    return q + 1.5 * x + 0.5 * y, qd + 1.5 * k + 0.5 * l
+    return integrate(integrate(q, 1.5 * x), 0.5 * y), qd + 1.5 * k + 0.5 * l
 
 
 INTEGRATORS: dict[str, Integrator] = {

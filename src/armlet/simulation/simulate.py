@@ -45,6 +45,8 @@ from armlet.simulation.trajectory import ARRAYS, Trajectory, decimate
 
 Array = NDArray[np.float64]
 Torque = Callable[[float, Array, Array], ArrayLike]
+State = tuple[Array, Array]
+"""Positions and velocities."""
 AtLimits = Literal["ignore", "error"]
 ADAPTIVE = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau", "lsoda": "LSODA"}
 """The names of adaptive integrators, mapped to their classes in `scipy.integrate`."""
@@ -242,7 +244,7 @@ def simulate(
     if python is None and method in INTEGRATORS:
         *rows, ended = _fixed_steps(steps, q, qd)
     else:
-        *rows, ended = _row_by_row(steps, python, np.concatenate([q, qd]), adaptive)
+        *rows, ended = _row_by_row(steps, python, (q, qd), adaptive)
     fine = _trajectory(robot, steps, python, rows, ended)
     early = fine.ended
     occurrences, is_end = find_events(watched, fine, held)
@@ -326,75 +328,83 @@ def _fixed_steps(steps: Steps, q0: Array, qd0: Array) -> tuple[Array, Array, Arr
 
 
 def _row_by_row(
-    steps: Steps, python: PythonTorque | None, x0: Array, adaptive: Adaptive
+    steps: Steps, python: PythonTorque | None, start: State, adaptive: Adaptive
 ) -> tuple[Array, Array, Array, str]:
     """Return rows as `_fixed_steps` does, for adaptive integrators or Python torque functions."""
-    states: list[Array] = []
-    begun, n, ended = time.monotonic(), len(x0) // 2, ""
+    robot, states = steps.arm.robot, list[State]()
+    begun, ended = time.monotonic(), ""
     if python is None or steps.method in ADAPTIVE:
-        rows = _adaptive_rows(steps, python, x0, adaptive)
+        rows = _adaptive_rows(steps, python, start, adaptive)
     else:
-        rows = _held_torque_rows(steps, python, x0)
+        rows = _held_torque_rows(steps, python, start)
     try:
-        with advancing(f"{steps.method} of {steps.arm.robot.name}") as advance:
-            for x in rows:
+        with advancing(f"{steps.method} of {robot.name}") as advance:
+            for q, qd in rows:
                 now = len(states) * steps.dt
-                if not np.isfinite(x).all():
-                    raise FloatingPointError(_divergence(steps.arm.robot, now, *np.split(x, 2)))
+                if not (np.isfinite(q).all() and np.isfinite(qd).all()):
+                    raise FloatingPointError(_divergence(robot, now, q, qd))
                 if python is not None:
-                    python.rows.append(python.at(steps.arm.robot, now, *np.split(x, 2)))
-                states.append(x)
+                    python.rows.append(python.at(robot, now, q, qd))
+                states.append((q, qd))
                 advance(len(states) / steps.count)
     except KeyboardInterrupt:
         if python is not None and not states:  # there are no torques yet
             raise
-        states = states or [x0]
+        states = states or [start]
         ended = _interrupted((len(states) - 1) * steps.dt, begun)
     except FloatingPointError as error:
         ended = str(error)
-    x = np.array(states)
-    is_row = np.arange(len(x)) % steps.every == 0
+    is_row = np.arange(len(states)) % steps.every == 0
     is_row[steps.count :] = True
     t = np.flatnonzero(is_row) * np.float64(steps.dt)
-    return t, x[is_row, :n], x[is_row, n:], ended
+    q, qd = (np.array(x)[is_row] for x in zip(*states, strict=True))
+    return t, q, qd, ended
 
 
-def _held_torque_rows(steps: Steps, python: PythonTorque, x: Array) -> Iterator[Array]:
+def _held_torque_rows(steps: Steps, python: PythonTorque, state: State) -> Iterator[State]:
     """Yield the initial state, then the state after each fixed step.
 
     After each yield, the caller appends the torques at that state to `python.rows`. The next step
     holds these torques constant.
     """
-    yield x
+    yield state
     for _ in range(steps.count):
-        q, qd = np.split(x, 2)
         one = replace(steps, values=[python.rows[-1][None]], count=1, every=1)
-        result = run(one, q[None], qd[None])
-        x = np.concatenate([result.q[0, 0], result.qd[0, 0]])
-        yield x
+        result = run(one, state[0][None], state[1][None])
+        state = result.q[0, 0], result.qd[0, 0]
+        yield state
 
 
 def _adaptive_rows(
-    steps: Steps, python: PythonTorque | None, x0: Array, adaptive: Adaptive
-) -> Iterator[Array]:
+    steps: Steps, python: PythonTorque | None, start: State, adaptive: Adaptive
+) -> Iterator[State]:
+    """Yield the states at multiples of dt, by an integrator of x = (δ, q̇).
+
+    δ are the local coordinates of the positions q = integrate(origin, δ). They are q itself where
+    displacements are added to positions.
+    """
     arm, dt, method = steps.arm, steps.dt, steps.method
-    acceleration, n = acceleration_kernel(arm), len(x0) // 2
+    robot, n, origin = arm.robot, arm.robot.nv, arm.robot.neutral
+    acceleration = acceleration_kernel(arm)
     program = acceleration.program
+
+    def unpack(x: Array) -> State:
+        return robot.integrate(origin, x[:n]), x[n:]
 
     def inputs_at(t: float, q: Array, qd: Array) -> list[Array]:
         if python is not None:
-            return [python.at(arm.robot, t, q, qd)]
+            return [python.at(robot, t, q, qd)]
         k = min(int(t / dt + 1e-9), steps.count - 1)
         pairs = zip(arm.inputs, steps.values, strict=True)
         return [value[k] if x.rate == "step" else value for x, value in pairs]
 
     def derivative(t: float, x: Array) -> Array:
-        q, qd = np.split(x, 2)
+        q, qd = unpack(x)
         qdd = acceleration(q, qd, np.array(t), *inputs_at(t, q, qd))
-        return np.concatenate([qd, qdd])
+        return np.concatenate([robot._rate(x[:n], qd), qdd])
 
     def jacobian(t: float, x: Array) -> Array:
-        q, qd = np.split(x, 2)
+        q, qd = unpack(x)
         inputs = inputs_at(t, q, qd)
         A = np.zeros((2 * n, 2 * n))
         A[:n, n:] = np.eye(n)
@@ -413,11 +423,12 @@ def _adaptive_rows(
     jumps = torque and ("t" in torque.inputs or JUMPS & {op for _, op, _ in program.nodes})
     if jumps or any(x.rate == "step" for x in arm.inputs):
         options["max_step"] = dt  # a longer step could miss a pulse
-    yield x0
+    yield start
     from scipy import integrate  # slow to import
 
-    if not np.isfinite(start := derivative(0.0, x0)).all():  # shorter steps would not help
-        raise FloatingPointError(_divergence(arm.robot, 0.0, *np.split(start, 2)))
+    x0 = np.concatenate([robot.difference(origin, start[0]), start[1]])
+    if not np.isfinite(rates := derivative(0.0, x0)).all():  # shorter steps would not help
+        raise FloatingPointError(_divergence(robot, 0.0, start[0], rates[n:]))
     solver = getattr(integrate, ADAPTIVE[method])(derivative, 0.0, x0, steps.count * dt, **options)
     k, tried, since = 1, 0, 0.0
     while k <= steps.count:
@@ -433,11 +444,11 @@ def _adaptive_rows(
         if tried == STEPS:
             tried, since = 0, solver.t
         if np.abs(solver.y[n:]).max() > FASTEST:
-            raise FloatingPointError(_divergence(arm.robot, solver.t, *np.split(solver.y, 2)))
+            raise FloatingPointError(_divergence(robot, solver.t, *unpack(solver.y)))
         between = solver.dense_output()
         is_last = solver.status == "finished"
         while k <= steps.count and (is_last or k * dt <= solver.t):
-            yield between(min(k * dt, solver.t))
+            yield unpack(between(min(k * dt, solver.t)))
             k, tried, since = k + 1, 0, solver.t
 
 
@@ -445,7 +456,7 @@ def _adaptive_rows(
 
 
 def _divergence(robot: RobotModel, t: float, q: Array, qd: Array) -> str:
-    is_finite = np.isfinite(q) & np.isfinite(qd)
+    is_finite = np.isfinite(robot.difference(robot.neutral, q)) & np.isfinite(qd)
     if not is_finite.all():
         joint = robot.coordinates[int(np.argmin(is_finite))].name
         return f"the motion of joint {joint!r} is not finite at {t:g} s"

@@ -19,15 +19,15 @@ from armlet.graph.trace.arrays import as_traced
 from armlet.runtime import Kernel
 from armlet.runtime.loop_kernel import LoopKernel
 from armlet.simulation.forces import (
+    PREFIX,
     Arm,
     Friction,
     Plant,
     Stops,
-    argument_input,
     call_arguments,
     state_inputs,
 )
-from armlet.simulation.integrators import INTEGRATORS, STAGE_MEMORY, first_stage_memory
+from armlet.simulation.integrators import INTEGRATORS, STAGE_MEMORY
 
 Array = NDArray[np.float64]
 STATE = ("t", "q", "qd")
@@ -141,7 +141,7 @@ def make_arm(
         add("inertia", "inertia", plant.inertia, (robot.nb, 10))
     for name, value in arguments.items():
         if name in shapes:
-            add(argument_input(name), name, value, shapes[name])
+            add(PREFIX + name, name, value, shapes[name])
         elif name not in other_arguments:
             raise DataError(f"no function has an argument {name!r}: expected one that has")
     friction = Friction() if plant.friction is True else plant.friction or None
@@ -322,7 +322,7 @@ def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
     staged = integrator.rows is not None and steps.reduce is None
     kernel = loop_kernel(steps.arm, steps.method, steps.reduce, staged)
     if staged:
-        state.append(np.stack(first_stage_memory(q0, qd0), axis=1))
+        state.append(np.zeros((runs, STAGE_MEMORY, steps.arm.robot.nv)))
     arrays = [*state, np.array(steps.dt), *steps.values, *([integrator.rows] if staged else [])]
     done, results = first, kernel.empty_results(runs, steps.count, every)
     blocks = kernel.run_blocks(

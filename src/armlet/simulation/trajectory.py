@@ -13,17 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from armlet._support import tables
 from armlet._support.files import expand_user
 from armlet.errors import DataError, DataWarning, quote
-from armlet.plotting import (
-    COLOURS,
-    FAINT,
-    INK,
-    Figure,
-    Plottable,
-    Theme,
-    panels,
-    plain,
-    with_theme,
-)
+from armlet.plotting import COLOURS, FAINT, INK, Figure, Plottable, Theme, panels, plain, with_theme
 
 Array = NDArray[np.float64]
 JOINTWISE = {"q": "rad, m", "qd": "rad/s, m/s", "qdd": "rad/s², m/s²", "tau": "Nm, N"}

@@ -59,9 +59,9 @@ class LiveDynamics:
         self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None
     ) -> Numbers:
         """Return torques and energies; velocities and accelerations are zero by default."""
-        q = np.asarray(q, float)
-        qd, qdd = (np.zeros_like(q) if x is None else x for x in (qd, qdd))
-        return Numbers(*self._kernel(q, qd, qdd, self.phi))
+        still = np.zeros((*np.shape(q)[:-1], self.robot.nv))
+        qd, qdd = (still if x is None else x for x in (qd, qdd))
+        return Numbers(*self._kernel(np.asarray(q, float), qd, qdd, self.phi))
 
     def scale(self) -> Array:
         """Return for each joint the torque at which its bar is full.

@@ -157,8 +157,8 @@ class Stage:
         for handle in self.robot.layers["shapes"]:
             handle.opacity = FADED if any(layers.values()) else None
         if self.ghost is not None:
-            q = np.zeros(self.robot.robot.nq)
-            poses = (body_poses(x.robot, q) for x in (self.robot, self.ghost))
+            drawings = self.robot, self.ghost
+            poses = (body_poses(x.robot, x.robot.neutral) for x in drawings)
             pairs = zip(*poses, strict=True)
             is_same = all(np.allclose(a.R, b.R) and np.allclose(a.r, b.r) for a, b in pairs)
             # a ghost with the poses of the robot would only flicker

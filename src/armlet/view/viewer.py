@@ -54,7 +54,6 @@ class Viewer:
         name = f"[{host}]" if ":" in host else host
         self.url = f"http://{name}:{self.server.get_port()}"
         self.stage = Stage(self.server, robot, ghost, q, folders)
-        self.q, self.qd, self.qdd = q, np.zeros_like(q), np.zeros_like(q)
         self.time = float(trajectory.t[0]) if trajectory is not None else 0.0
         self._payload: Any = None
         self._following = False

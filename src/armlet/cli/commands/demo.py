@@ -211,7 +211,8 @@ def motion(arm: Robot) -> Trajectory:
 
     @function(arm, target=arm.nq, velocity=arm.nv, feedforward=arm.nv)
     def follow(q: Array, qd: Array, target: Array, velocity: Array, feedforward: Array) -> Array:
-        tau: Array = feedforward + stiffness * (target - q) + damping * (velocity - qd)
+        error = arm.difference(q, target)
+        tau: Array = feedforward + stiffness * error + damping * (velocity - qd)
         return tau
 
     feedforward = arm.inverse_dynamics(q, qd, qdd) + arm.passive_torque(q, qd)

@@ -28,11 +28,10 @@ def renaud(robot: RobotModel, q: Vector) -> Matrix:
     `lin_fang_3` computes the entries from these composite bodies, (A9).
     """
     m_hat = composite_masses(robot)
-    at_zero = robot.displacements([0] * robot.nq)
 
     def over(i: int, body: Body) -> Body:
         composite = m_hat[i], *body[1:]
-        return at_zero[i].body(*mass_at_origin(robot.joints[i].type, composite))
+        return robot._at_zero[i].body(*mass_at_origin(robot.joints[i].type, composite))
 
     def carried(i: int, body: Body) -> Body:
         return X[i].body(robot.unit_twists[i].translates * m_hat[i], *body[1:])

@@ -328,9 +328,7 @@ class Rewriting:
 
 
 def rewrite(
-    old: Program,
-    identities: tuple[Identity, ...],
-    weight: Mapping[str, float] = M_PLUS_A,
+    old: Program, identities: tuple[Identity, ...], weight: Mapping[str, float] = M_PLUS_A
 ) -> Program:
     """Rewrite a program by `identities` wherever they save operations; return the new program."""
     return Rewriting(old, identities, weight).result()

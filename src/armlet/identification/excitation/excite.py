@@ -189,9 +189,9 @@ class Candidate:
         self, problem: Problem, criterion: CriterionName, rng: np.random.Generator
     ) -> None:
         self.problem, self.criterion = problem, criterion
-        joints = problem.regressor.robot.joint_names
-        posture = posture_within(problem.limits, problem.centre, problem.half, joints, rng)
-        self.still = np.outer(problem.path.still, (posture - problem.centre) / problem.half)
+        robot, centre, half = problem.regressor.robot, problem.centre, problem.half
+        posture = posture_within(problem.limits, centre, half, robot.joint_names, rng)
+        self.still = np.outer(problem.path.still, robot.difference(centre, posture) / half)
         self.x = self.still + 3 * rng.normal(size=problem.shape)
         self.history: list[float] = []
 
@@ -440,7 +440,7 @@ def motion_along(
 ) -> Trajectory:
     """Return the trajectory along a path; torques and energies are nan if no body has mass."""
     q, qd, qdd = path.motion(coefficients, t)
-    tau, kinetic, potential = (np.full_like(x, np.nan) for x in (q, t, t))
+    tau, kinetic, potential = (np.full_like(x, np.nan) for x in (qd, t, t))
     if robot.phi.any():
         tau = robot.inverse_dynamics(q, qd, qdd) + robot.passive_torque(q, qd)
         kinetic, potential = robot.energy(q, qd)

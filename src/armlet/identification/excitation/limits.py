@@ -204,15 +204,13 @@ class MotionLimits:
         ranges = {"position": _range("position", lower, upper, robot.nq)}
         if not np.isfinite(ranges["position"]).all():
             raise DataError(f"position is {quote(self.position)}: expected finite limits")
-        speed = self.speed
-        if speed is None:
-            speed = share * robot.velocity_limit
-            names = [x.name for x in robot.coordinates if not 0 < x.limits.velocity < np.inf]
-            if names:
-                raise DataError(
-                    f"{robot.name!r} has no limit of velocity for {listing(names)}: expected "
-                    "speed=, a number or one for each joint"
-                )
+        names = [x.name for x in robot.coordinates if not 0 < x.limits.velocity < np.inf]
+        if names and self.speed is None:
+            raise DataError(
+                f"{robot.name!r} has no limit of velocity for {listing(names)}: expected speed=, a "
+                "number or one for each joint"
+            )
+        speed = share * robot.velocity_limit if self.speed is None else self.speed
         ranges["speed"] = _both_ways("speed", speed, robot.nv)
         if self.acceleration is None:
             notes.append("accelerations are not limited: no model has limits for them")
@@ -283,11 +281,7 @@ def _numbers(name: str, value: ArrayLike, n: int, **bounds: float) -> Array:
 
 
 def posture_within(
-    limits: list[Limit],
-    centre: Array,
-    half: Array,
-    joints: Sequence[str],
-    rng: np.random.Generator,
+    limits: list[Limit], centre: Array, half: Array, joints: Sequence[str], rng: np.random.Generator
 ) -> Array:
     """Return a posture that meets all limits at rest; first search `centre` ± `half` at random."""
     offsets = np.vstack([np.zeros(len(half)), rng.uniform(-0.9, 0.9, (POSTURES, len(half)))])

@@ -251,7 +251,7 @@ class Problem:
     def state(self, x: Array) -> State:
         """Return the trajectory of free coefficients x at the sampled times of the search."""
         q, qd, qdd = (B @ (x.reshape(self.shape) * self.half) for B in self.basis)
-        return State(q + self.centre, qd, qdd)
+        return State(self.regressor.robot.integrate(self.centre, q), qd, qdd)
 
     def coefficients(self, x: Array) -> Array:
         """Return the path coefficients (m, n) for free coefficients x."""

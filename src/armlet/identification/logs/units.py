@@ -226,9 +226,7 @@ def per_joint(
 
 
 def transmission(
-    joints: Sequence[str],
-    ratios: PerJoint | ArrayLike | None,
-    torque_ratios: ArrayLike | None,
+    joints: Sequence[str], ratios: PerJoint | ArrayLike | None, torque_ratios: ArrayLike | None
 ) -> tuple[Array, Array] | None:
     """Return the matrices N and T of a transmission, or None if joints were measured.
 

@@ -22,13 +22,7 @@ from armlet.codegen.lower import lower
 from armlet.errors import CompileError, DataError
 from armlet.graph.signature import Shape, given_once, leading_axes, return_value
 from armlet.libraries import is_nested
-from armlet.runtime.arrays import (
-    ON_A_GPU,
-    Computation,
-    broadcast_mapped,
-    extra_axes,
-    unnested,
-)
+from armlet.runtime.arrays import ON_A_GPU, Computation, broadcast_mapped, extra_axes, unnested
 from armlet.runtime.engine import Code, compile_ir
 from armlet.runtime.kernel import DTYPES, Kernel
 

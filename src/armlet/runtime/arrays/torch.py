@@ -11,13 +11,7 @@ from torch.autograd import forward_ad
 from armlet.errors import DataError
 from armlet.graph.signature import return_value
 from armlet.libraries import is_nested, package_of
-from armlet.runtime.arrays import (
-    ON_A_GPU,
-    Computation,
-    broadcast_mapped,
-    extra_axes,
-    unnested,
-)
+from armlet.runtime.arrays import ON_A_GPU, Computation, broadcast_mapped, extra_axes, unnested
 from armlet.runtime.kernel import Kernel
 
 transforms_are_active = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
