@@ -14,7 +14,7 @@ import pytest
 from support.kernels import results, same
 
 import armlet
-from armlet.codegen.entry.python import COPIED, FEW
+from armlet.codegen.entry.python import COPIED, FEW, HELD, most_rows
 from armlet.errors import ArmletError, DataError
 from armlet.graph import trace_function
 from armlet.runtime import Kernel
@@ -542,6 +542,38 @@ def test_rows_have_the_same_bits_however_many(robot, dtype):
         same(kernel(q[:count], qd[:count]), (alone[:count],))
         same(kernel(q[:count], qd[:count], out=np.empty_like(alone[:count])), (alone[:count],))
     assert "_many" in vars(kernel.compiled())
+
+
+def overtaken(kernel, arrays):
+    """Whether another thread runs during a call; threads change only where one waits."""
+    order, gate = [], threading.Lock()
+
+    def other():
+        with gate:
+            order.append("other")
+
+    gate.acquire()
+    thread = threading.Thread(target=other)
+    thread.start()
+    gate.release()
+    kernel(*arrays)
+    order.append("call")
+    thread.join()
+    return order == ["other", "call"]
+
+
+def test_other_threads_run_during_long_batches_alone(robot):
+    kernel = armlet.compile(robot, "bias")
+    held, most = most_rows(kernel.code, HELD), most_rows(kernel.code)
+    arrays = np.zeros((2, most, robot.nv))
+    kernel(*arrays)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(60)
+    try:
+        assert not any(overtaken(kernel, arrays[:, :held]) for _ in range(100))
+        assert any(overtaken(kernel, arrays) for _ in range(1000))
+    finally:
+        sys.setswitchinterval(before)
 
 
 @pytest.mark.parametrize("size", [0, 1, 31, 33, COPIED - 1, COPIED, COPIED + 1, 5000])

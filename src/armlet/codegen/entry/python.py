@@ -20,8 +20,10 @@ FEW = 32
 """Batches of fewer rows are computed row by row until the code for batches is compiled."""
 COPIED = 1024
 """Largest number of entries to copy from an input that cannot be read in place."""
-BATCH = 2**18
-"""Largest number of operations in one call: meanwhile, Ctrl-C and other threads have to wait."""
+BATCH = 2**22
+"""Largest number of operations in one call: meanwhile, Ctrl-C has to wait."""
+HELD = 2**18
+"""Largest number of operations during which other threads have to wait for the call to end."""
 CHECKED = 16
 """Largest number of `out` arrays: each is checked for overlap with all arrays before it."""
 MANY = "@many_states = global ptr null"
@@ -29,9 +31,9 @@ MANY = "@many_states = global ptr null"
 IR = read_blocks("entry.ll")
 
 
-def most_rows(code: Lowered) -> int:
-    """Return the largest number of rows of a batch that an entry point takes."""
-    return max(1, BATCH // max(1, len(code.operations)))
+def most_rows(code: Lowered, operations: int = BATCH) -> int:
+    """Return how many rows take at most `operations`: by default those an entry point takes."""
+    return max(1, operations // max(1, len(code.operations)))
 
 
 def entry(code: Lowered, dtype: str, lanes: int) -> str:
@@ -65,7 +67,7 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
         *_merge_inputs(inputs, outputs, {"float64": 8, "float32": 4}[dtype]),
         *_arrays_of_out(len(inputs), len(outputs)),
         IR["single"]() if code.single else _result_tuple(len(outputs)),
-        _run(arrays, len(outputs), lanes),
+        _run(arrays, len(outputs), lanes, most_rows(code, HELD)),
         IR["slow"](),
     ]
     return module_text([*SHARED.values(), MANY, *text, IR["vectorcall"]()], dtype)
@@ -180,12 +182,13 @@ def _result_tuple(outputs: int) -> str:
     )
 
 
-def _run(arrays: Mapping[str, Shape], outputs: int, lanes: int) -> str:
+def _run(arrays: Mapping[str, Shape], outputs: int, lanes: int, held: int) -> str:
     places = (IR["place"](name=name, size=prod(shape)) for name, shape in arrays.items())
     return IR["run"](
         data=(f"%r{k}.data = field data of %r{k}" for k in range(outputs)),
         pointers=", ".join(f"ptr %{name}.data" for name in arrays),
         lanes=lanes,
+        held=held,
         places=places,
         here=", ".join(f"ptr %{name}.here" for name in arrays),
     )
