@@ -3,7 +3,6 @@
 import copy
 import ctypes
 import gc
-import inspect
 import sys
 import threading
 import weakref
@@ -18,7 +17,7 @@ from armlet.codegen.entry.python import COPIED, FEW, HELD, most_rows
 from armlet.errors import ArmletError, DataError
 from armlet.graph import trace_function
 from armlet.runtime import Kernel
-from armlet.runtime.python_call import Callee, fast_call
+from armlet.runtime.python_call import Callee, Entry, connect
 
 QUANTITIES = {
     "inverse_dynamics": ("inverse_dynamics", {}),
@@ -263,7 +262,7 @@ def test_a_method_first_called_with_a_frame_is_compiled_for_it_alone(robot, link
     robot = copy.copy(robot)
     q = np.ones(robot.nq)
     first = robot.jacobian(q, link)
-    assert inspect.isbuiltin(robot.jacobian)
+    assert robot.jacobian.callee
     same(robot.jacobian(q, link), (first,))
     assert ("quantity", "jacobian") not in robot._memory
     same(robot.jacobian(q), (armlet.compile(robot, "jacobian").evaluate(q),))
@@ -317,6 +316,43 @@ def test_after_the_first_call_no_form_goes_through_python(robot, link, monkeypat
         kernel(q.astype(int), qd, qdd)
     for ours, theirs in zip(run(), expected, strict=True):
         same(ours, (theirs,))
+
+
+@pytest.mark.parametrize("frames", [[None], [None, 2], [2, None], [2, 3]])
+def test_a_method_held_before_its_first_call_is_compiled_with_it(robot, frames, monkeypatch):
+    """Whatever frame comes first; so is one that was looked up by its class."""
+    robot, q = copy.copy(robot), np.ones(robot.nq)
+    held = robot.jacobian
+    frames = [x and robot.links[x] for x in frames]
+    expected = [armlet.Robot.jacobian(robot, q, x).copy() for x in frames]
+    assert held is robot.jacobian
+
+    def python(*args, **named):
+        raise AssertionError("called through Python")
+
+    monkeypatch.setattr(armlet.api.robot, "evaluate", python)
+    for frame, theirs in zip(frames, expected, strict=True):
+        same(held(q, frame), (theirs,))
+        same(held(q=q, frame=frame), (theirs,))
+    with pytest.raises(AssertionError):
+        held(q, robot.links[5])
+
+
+def test_a_user_function_is_compiled_with_its_first_call(robot, monkeypatch):
+    @armlet.function(robot)
+    def twice(q):
+        return 2 * q
+
+    def python(*args, **named):
+        raise AssertionError("called through Python")
+
+    q = np.ones(robot.nq)
+    assert not hasattr(twice, "callee")
+    same(twice(q), (2 * q,))
+    monkeypatch.setattr(type(twice), "_evaluate", python)
+    monkeypatch.setattr(type(twice), "__call__", python)
+    same(twice(q), (2 * q,))
+    same(twice(q=q, out=np.empty(robot.nq)), (2 * q,))
 
 
 MISCALLS = {
@@ -461,8 +497,8 @@ def test_several_results_come_in_the_class_that_the_entry_holds(robot):
 
     kernel, q = armlet.compile(robot, "energy"), np.ones(robot.nq)
     code = kernel.compiled()._one
-    callee = Callee.of(kernel.evaluate, ["q", "qd"], "", {}, code, Pair)
-    function = fast_call(code, "energy", callee, "")
+    function = Entry(kernel.evaluate)
+    assert connect(function, Callee.of(kernel.evaluate, ["q", "qd"], "", {}, code, Pair))
     for arrays in ((q, q), (np.ones((3, robot.nv)),) * 2):
         found = function(*arrays)
         assert type(found) is Pair

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, update_wrapper
+from functools import update_wrapper
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +25,7 @@ from armlet.runtime import Kernel
 from armlet.runtime.arrays import library_of
 from armlet.runtime.arrays.traced import record_program
 from armlet.runtime.kernel import in_order
+from armlet.runtime.python_call import vectorcalled
 from armlet.search.compose import Composition, cheapest_composition
 
 Shape = int | tuple[int, ...] | Input
@@ -80,6 +81,7 @@ def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., An
     return decorate
 
 
+@vectorcalled
 class Function:
     """A user function as a program, created by the decorator `armlet.function`.
 
@@ -87,6 +89,7 @@ class Function:
     function, `__wrapped__`, computes the same results for NumPy arrays of one state.
     """
 
+    __slots__ = ("__dict__", "__weakref__", "callee")
     __name__: str
     __qualname__: str
 
@@ -119,10 +122,6 @@ class Function:
         """Record the program in the graph of the traced arrays; return its traced results."""
         return record_program(self.program, arrays)
 
-    @cached_property
-    def _call(self) -> Callable[..., Any]:
-        return self.kernel.compiled().entry(self._evaluate, "_call")
-
     def __call__(
         self,
         *arrays: ArrayLike,
@@ -131,8 +130,11 @@ class Function:
         **named: ArrayLike,
     ) -> Results:
         """Compute results for one state or many; arguments are passed by position or by name."""
-        call = self._call if threads == 1 else partial(self._evaluate, threads=threads)
-        results: Results = call(*arrays, out=out, **named)
+        if type(self) is Function and self.kernel.connect(self, self._evaluate, arrays, threads):
+            connected: Any = self
+            results: Results = connected(*arrays, out=out, **named)  # as later calls
+            return results
+        results = self._evaluate(*arrays, out=out, threads=threads, **named)
         return results
 
     def _evaluate(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:

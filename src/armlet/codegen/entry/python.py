@@ -1,10 +1,9 @@
 """The entry point from Python to a kernel, in LLVM IR that is compiled with the kernel.
 
-CPython calls `@entry` as a built-in function (METH_FASTCALL | METH_KEYWORDS), and `@vectorcall` as
-the call of an object. Both take one state or a small batch, by position or by name, with or without
-`out`. Contiguous arrays of the kernel's dtype are read in place; short vectors in lists or in other
-arrays are copied. All other calls, also calls with invalid arguments, are passed on to a Python
-function, the first item of the tuple `%self` (see `objects.PLACES`).
+CPython calls `@vectorcall` as the call of an object. It takes one state or a batch of up to a few
+milliseconds, by position or by name, with or without `out`. Contiguous arrays of the kernel's dtype
+are read in place; short vectors in lists or in other arrays are copied. All other calls, also calls
+with invalid arguments, go to a Python function, the first item of `%self` (see `objects.PLACES`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -74,8 +73,8 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
 
 
 def dispatcher(inputs: int) -> str:
-    """Return LLVM IR of an @entry that calls no kernel, but the function for the option's value."""
-    text = [_arguments(inputs, "slow", ()), IR["slow"]()]
+    """Return LLVM IR of an entry that calls no kernel, but the function for the option's value."""
+    text = [_arguments(inputs, "slow", ()), IR["slow"](), IR["vectorcall"]()]
     return module_text([*SHARED.values(), *text], "float64")
 
 

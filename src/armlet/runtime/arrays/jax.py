@@ -6,8 +6,8 @@ the tangents. The transpose of this derivative is the primitive with the kernel 
 """
 
 import ctypes
-import hashlib
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import jax
@@ -17,8 +17,6 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
-from armlet.codegen.entry.xla import xla_entry
-from armlet.codegen.lower import lower
 from armlet.errors import CompileError, DataError
 from armlet.graph.signature import Shape, given_once, leading_axes, return_value
 from armlet.libraries import is_nested
@@ -29,11 +27,10 @@ from armlet.runtime.arrays import (
     extra_axes,
     unnested,
 )
-from armlet.runtime.engine import Code, compile_ir
 from armlet.runtime.kernel import DTYPES, Kernel
 
-REGISTERED: dict[str, Code] = {}
-"""Registered name -> machine code, which XLA may call until the process ends."""
+REGISTERED: set[str] = set()
+"""The names of functions that XLA may call until the process ends."""
 
 
 def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
@@ -182,20 +179,12 @@ def _batch(
 def _lower(context: Any, *args: Any, kernel: Any, transpose: Any) -> Any:
     shapes, once = _shapes(kernel, [x.shape for x in context.avals_in])
     leading = shapes[0][: len(shapes[0]) - kernel.program.outputs[0].ndim]
-    name = _register(kernel, once, int(np.prod(leading)) >= kernel.target.lanes)
-    return jax.ffi.ffi_lowering(name)(context, *args)
-
-
-def _register(kernel: Any, once: frozenset[str], at_once: bool) -> str:
-    """Register a kernel with XLA; return the registered name, a digest of the code."""
-    text, callees = xla_entry(lower(kernel.program, once), kernel.target, at_once)
-    name = f"armlet_{hashlib.sha256(''.join([text, *callees]).encode()).hexdigest()[:32]}"
+    name, address = kernel.compiled(once).xla_function(prod(leading))
     if name not in REGISTERED:
-        code = compile_ir(text, "xla", callees=callees)
-        function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(code.addresses["xla"])
+        function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address)
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(function), platform="cpu")
-        REGISTERED[name] = code
-    return name
+        REGISTERED.add(name)
+    return jax.ffi.ffi_lowering(name)(context, *args)
 
 
 def _refuse(context: Any, *args: Any, kernel: Any, transpose: Any) -> Any:
