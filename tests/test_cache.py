@@ -168,7 +168,7 @@ def test_what_was_compiled_elsewhere_is_not_used(
     results(program)
     with monkeypatch.context() as patch:
         patch.setattr(place, name, value)
-        Kernel(program).compiled().connect(Entry(print), print)
+        Kernel(program).compiled().connect(Entry(print))
     assert len(compilations) == 3
     assert len(entries(folder)) == 3
 

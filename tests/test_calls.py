@@ -17,7 +17,7 @@ from armlet.codegen.entry.python import COPIED, FEW, HELD, most_rows
 from armlet.errors import ArmletError, DataError
 from armlet.graph import trace_function
 from armlet.runtime import Kernel
-from armlet.runtime.python_call import Callee, Entry, connect
+from armlet.runtime.python_call import Entry, connect
 
 QUANTITIES = {
     "inverse_dynamics": ("inverse_dynamics", {}),
@@ -349,7 +349,7 @@ def test_a_user_function_is_compiled_with_its_first_call(robot, monkeypatch):
     q = np.ones(robot.nq)
     assert not hasattr(twice, "callee")
     same(twice(q), (2 * q,))
-    monkeypatch.setattr(type(twice), "_evaluate", python)
+    monkeypatch.setattr(type(twice), "_fallback", python)
     monkeypatch.setattr(type(twice), "__call__", python)
     same(twice(q), (2 * q,))
     same(twice(q=q, out=np.empty(robot.nq)), (2 * q,))
@@ -498,7 +498,7 @@ def test_several_results_come_in_the_class_that_the_entry_holds(robot):
     kernel, q = armlet.compile(robot, "energy"), np.ones(robot.nq)
     code = kernel.compiled()._one
     function = Entry(kernel.evaluate)
-    assert connect(function, Callee.of(kernel.evaluate, ["q", "qd"], "", {}, code, Pair))
+    assert connect(function, code, ["q", "qd"], "", {}, Pair)
     for arrays in ((q, q), (np.ones((3, robot.nv)),) * 2):
         found = function(*arrays)
         assert type(found) is Pair

@@ -14,7 +14,7 @@ import armlet
 from armlet.codegen.llvm.function import Target
 from armlet.errors import ArmletError, CompileError, ModelError
 from armlet.graph import trace_function
-from armlet.runtime import Kernel, cpu
+from armlet.runtime import Kernel, cpu, python_call
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +170,7 @@ def test_code_without_its_function_is_reported(bias, monkeypatch):
 
 
 def test_where_arrays_lie_otherwise_in_memory_the_entry_is_left_out(robot, bias, monkeypatch):
-    monkeypatch.setattr(cpu, "reads_arrays", lambda: False)
+    monkeypatch.setattr(python_call, "reads_arrays", lambda: False)
     kernel = armlet.compile(robot, "bias")
     same_bits(kernel(ONE, ONE), bias(ONE, ONE))
     assert not hasattr(kernel, "callee")

@@ -37,7 +37,7 @@ OPTIONS = {
 """What methods take beside the state, and its default; formulations are chosen in a trace."""
 ANY_SCALAR = {"Robot.mass", "Robot.displacements"}
 """What is of the kind of scalar that the robot, or the caller, has."""
-INTERNAL = {"Kernel.connect", "Kernel.evaluate"}
+INTERNAL = {"Kernel.evaluate"}
 METHODS = {
     name: method
     for name, method in inspect.getmembers(armlet.Robot, inspect.isfunction)

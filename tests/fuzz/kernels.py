@@ -89,7 +89,7 @@ def check(kernel, found, arrays, leading):
 def called(rng, kernel):
     """A random one of the callables that run a kernel."""
     entry = Entry(kernel.evaluate)
-    kernel.compiled().connect(entry, kernel.evaluate)
+    kernel.compiled().connect(entry)
     return pick(rng, (kernel, kernel.evaluate, entry))
 
 

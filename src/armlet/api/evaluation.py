@@ -132,7 +132,6 @@ class QuantityMethod:
 
     def __init__(self, func: Callable[..., Any]) -> None:
         self.func = func
-        self.__name__, self.__doc__, self.__module__ = func.__name__, func.__doc__, func.__module__
 
     def __get__(self, robot: Any, owner: type) -> Any:
         if robot is None:
@@ -164,18 +163,17 @@ def _connect_method(
         return
     vars(robot)[name] = method
     entries: dict[Any, Any] = robot._once(("entries", name), dict)
-    choice, bound = options.get(option), vars(method)["__wrapped__"]
+    choice, bound = options.get(option), method._fallback
     if choice in entries:
         return
     if choice is None:
-        kernel.compiled().connect(method, bound, option, entries)
+        kernel.compiled().connect(method, option, entries)
         entries[choice] = method
         return
     if not entries:
-        kernel.backend.dispatch(method, bound, quantity.arguments, option, entries)
-    fallback = partial(bound, frame=choice) if option == "frame" else bound
-    entries[choice] = Entry(fallback)
-    kernel.compiled().connect(entries[choice], fallback)
+        kernel.backend.dispatch(method, quantity.arguments, option, entries)
+    entries[choice] = Entry(partial(bound, frame=choice) if option == "frame" else bound)
+    kernel.compiled().connect(entries[choice])
 
 
 # ------------------------------------------------------------------ singular postures

@@ -130,20 +130,18 @@ class Function:
         **named: ArrayLike,
     ) -> Results:
         """Compute results for one state or many; arguments are passed by position or by name."""
-        if type(self) is Function and self.kernel.connect(self, self._evaluate, arrays, threads):
-            connected: Any = self
-            results: Results = connected(*arrays, out=out, **named)  # as later calls
-            return results
-        results = self._evaluate(*arrays, out=out, threads=threads, **named)
+        if threads == 1 and not self.kernel.takes_long(arrays):
+            self.kernel.compiled().connect(self)  # later calls run the compiled entry
+        results: Results = self._fallback(*arrays, out=out, threads=threads, **named)
         return results
 
-    def _evaluate(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
+    def _fallback(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
         """Evaluate what compiled code does not: several threads, long batches, other libraries."""
         if named:
             arrays = in_order(self.program, arrays, named)
         if library := library_of(arrays, out):
             return library.evaluate(self, arrays, threads)
-        return self.kernel.evaluate(*arrays, out=out, threads=threads)
+        return self.kernel(*arrays, out=out, threads=threads)
 
     def count(self) -> Count:
         """Return the number of operations, counted as in the literature."""

@@ -3,7 +3,7 @@
 A backend is a module with the functions of `Backend`. Kernels and loop kernels know no other.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Protocol, cast
 
@@ -16,6 +16,8 @@ from armlet.graph.signature import Shape
 
 BACKENDS = {"cpu": "armlet.runtime.cpu"}
 """Name -> module, which is imported when something is compiled for the backend."""
+Entries = dict[Any, Any] | None
+"""Value of an option, such as the name of a frame -> what calls with this value run."""
 
 
 class Target(Protocol):
@@ -32,13 +34,7 @@ class Executable(Protocol):
     def entry_rows(self) -> int:
         """The most states of a call that `connect` takes from Python; 0 if it never does."""
 
-    def connect(
-        self,
-        thing: Any,
-        fallback: Callable[..., Any],
-        option: str = "",
-        entries: dict[Any, Any] | None = None,
-    ) -> bool:
+    def connect(self, thing: Any, option: str = "", entries: Entries = None) -> bool:
         """Make calls of an object run compiled code, without Python; return False on failure."""
 
     def run(
@@ -79,15 +75,8 @@ class Backend(Protocol):
     ) -> list[Array]:
         """Return the arrays to write results to: the checked arrays of `out`, or new arrays."""
 
-    def dispatch(
-        self,
-        thing: Any,
-        fallback: Callable[..., Any],
-        inputs: Sequence[str],
-        option: str,
-        entries: dict[Any, Any],
-    ) -> bool:
-        """Make calls of an object run `entries[value of option]`, or else `fallback`."""
+    def dispatch(self, thing: Any, inputs: Sequence[str], option: str, entries: Entries) -> bool:
+        """Make calls of an object run `entries[value of option]`; return False on failure."""
 
 
 def load_backend(name: str) -> Backend:

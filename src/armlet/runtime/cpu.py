@@ -20,9 +20,10 @@ from armlet.graph import Loop
 from armlet.graph.graph import Array
 from armlet.graph.signature import Shape, result_type
 from armlet.runtime.arrays import ON_A_GPU
+from armlet.runtime.backend import Entries
 from armlet.runtime.engine import Code, add_symbols, compile_ir
 from armlet.runtime.engine import host as host
-from armlet.runtime.python_call import Callee, address, connect, reads_arrays
+from armlet.runtime.python_call import address, connect
 from armlet.runtime.threads import parallel_for
 
 BLOCK, LOOP_BLOCK = 2**22, 2**23
@@ -81,24 +82,16 @@ class CompiledProgram:
         """The most states of a call that compiled code takes from Python; see `connect`."""
         return most_rows(self.code)
 
-    def connect(
-        self,
-        thing: Any,
-        fallback: Callable[..., Any],
-        option: str = "",
-        entries: dict[Any, Any] | None = None,
-    ) -> bool:
+    def connect(self, thing: Any, option: str = "", entries: Entries = None) -> bool:
         """Make calls of a `vectorcalled` object run compiled code; return False on failure.
 
-        Calls with other arguments than a few states run `fallback`. `option` names an argument
+        Calls with other arguments than a few states run its `_fallback`. `option` names an argument
         after the inputs. If its value is a string, the call is passed to `entries[value]`. If its
         value is an array, the call is passed to `entries[True]`, with the array after the inputs.
         """
-        if not reads_arrays():
-            return False
-        one, code, others = self._one, self.code, {} if entries is None else entries
-        kind = tuple if code.single or code.names is None else result_type(code.names)
-        return connect(thing, Callee.of(fallback, [*code.inputs], option, others, one, kind))
+        code, inputs = self.code, [*self.code.inputs]
+        results = tuple if code.single or code.names is None else result_type(code.names)
+        return connect(thing, self._one, inputs, option, entries, results)
 
     def xla_function(self, rows: int) -> tuple[str, int]:
         """Return the name and the address of a function for XLA, for calls with `rows` states.
@@ -191,19 +184,12 @@ def join(one: Code, many: Code) -> None:
     ctypes.c_void_p.from_address(one.addresses["many_states"]).value = many.addresses["many"]
 
 
-def dispatch(
-    thing: Any,
-    fallback: Callable[..., Any],
-    inputs: Sequence[str],
-    option: str,
-    entries: dict[Any, Any],
-) -> bool:
-    """Make calls of a `vectorcalled` object run `entries[value of option]`, or else `fallback`."""
-    if not reads_arrays():
-        return False
+def dispatch(thing: Any, inputs: Sequence[str], option: str, entries: Entries) -> bool:
+    """Make calls of a `vectorcalled` object run `entries[value of option]`, or its `_fallback`."""
     share("float64")
-    code = compile_ir(dispatcher(len(inputs)), "vectorcall")
-    return connect(thing, Callee.of(fallback, inputs, option, entries, code))
+    return connect(
+        thing, compile_ir(dispatcher(len(inputs)), "vectorcall"), inputs, option, entries
+    )
 
 
 # ------------------------------------------------------------------ loops

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -103,22 +103,17 @@ class Kernel:
         return lower(self.program)
 
     @cached_property
-    def _strict_call(self) -> Callable[..., Any]:
+    def _strict_call(self) -> Any:
         """The compiled entry; it returns NotImplemented for arguments that it refuses."""
-        entry: Any = Entry(lambda *_, **__: NotImplemented)
-        self.compiled().connect(entry, entry.__wrapped__)
-        return cast("Callable[..., Any]", entry)
+        entry = Entry(lambda *_, **__: NotImplemented)
+        self.compiled().connect(entry)
+        return entry
 
     def takes_long(self, arrays: Sequence[Any]) -> bool:
         """Whether the first array holds more states than the compiled entry accepts."""
         q = arrays[0] if arrays else None
-        return isinstance(q, np.ndarray) and q.size > self._most_entries
-
-    @cached_property
-    def _most_entries(self) -> int:
-        """The most numbers in the first array of arguments that the compiled entry accepts."""
         size = max((x.size for x in [*self.program.inputs.values()][:1]), default=0)
-        return self.compiled().entry_rows * max(1, size)
+        return isinstance(q, np.ndarray) and q.size > self.compiled().entry_rows * max(1, size)
 
     def compiled(self, once: frozenset[str] = frozenset()) -> Executable:
         """Return code for calls in which the inputs `once` have one value for all states."""
@@ -126,13 +121,6 @@ class Kernel:
             code = lower(self.program, once) if once else self.code
             self._by_rates.setdefault(once, self.backend.compile(code, self.target))
         return self._by_rates[once]
-
-    def connect(
-        self, thing: Any, fallback: Callable[..., Any], arrays: Sequence[Any], threads: int
-    ) -> bool:
-        """Make calls of `thing` run the compiled entry, if it accepts these arguments."""
-        is_short = threads == 1 and not self.takes_long(arrays)
-        return is_short and self.compiled().connect(thing, fallback)
 
     def __call__(
         self,
@@ -161,12 +149,11 @@ class Kernel:
             One array per output of the program, of the kernel's dtype, with the leading axes first;
             the array alone if the program has a single output.
         """
-        if type(self) is Kernel and self.connect(self, self._convert_and_call, arrays, threads):
-            connected: Any = self
-            return connected(*arrays, out=out, **named)  # later calls run the compiled entry
-        return self._convert_and_call(*arrays, out=out, threads=threads, **named)
+        if threads == 1 and not self.takes_long(arrays):
+            self.compiled().connect(self)  # later calls run the compiled entry
+        return self._fallback(*arrays, out=out, threads=threads, **named)
 
-    def _convert_and_call(
+    def _fallback(
         self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any
     ) -> Array | Any:
         """Handle a call that the compiled entry refuses: convert arrays, call the entry again."""

@@ -59,27 +59,6 @@ def address(array: Any) -> int:
     return ctypes.c_size_t.from_address(id(array) + ArrayObject.data.offset).value
 
 
-class Callee(tuple[Any, ...]):
-    """The `self` of a compiled entry: a tuple that begins with the items of `objects.PLACES`."""
-
-    __slots__ = ()
-
-    @classmethod
-    def of(
-        cls,
-        fallback: Callable[..., Any],
-        inputs: Sequence[str],
-        option: str,
-        entries: dict[Any, Any],
-        code: Any,
-        results: type[tuple[Any, ...]] = tuple,
-    ) -> "Callee":
-        """Return the `self` of the compiled entry in `code`, which it keeps alive."""
-        names = (*inputs, "out", *([option] if option else []))
-        interned = tuple(map(sys.intern, names))
-        return cls((fallback, interned, entries, [None] * SPARES, ("out",), results, code))
-
-
 # ------------------------------------------------------------------ callable objects
 
 
@@ -108,17 +87,35 @@ def vectorcalled(cls: C) -> C:
     return cast("C", subclass)
 
 
-def connect(thing: Any, callee: Callee) -> bool:
-    """Make compiled code the `__call__` of a `vectorcalled` instance; return False on failure.
+def connect(
+    thing: Any,
+    code: Any,
+    inputs: Sequence[str],
+    option: str,
+    entries: dict[Any, Any] | None,
+    results: type[tuple[Any, ...]] = tuple,
+) -> bool:
+    """Make `code` the `__call__` of a `vectorcalled` instance; return False on failure.
 
-    What the instance was connected with before is kept, since another thread may be running it.
+    Calls that the code refuses run the instance's `_fallback`. What it was connected with before is
+    kept, since another thread may be running it. The instance holds all of this in a tuple, the
+    `%self` of the code, which begins with the items of `objects.PLACES`.
     """
-    cls, code, previous = type(thing), callee[len(PLACES)], getattr(thing, "callee", None)
+    cls, previous = type(thing), getattr(thing, "callee", None)
     if "_vectorcall" not in vars(cls) or not reads_arrays():
         return False
     if previous is not None and previous[len(PLACES)] is code:
         return True
-    thing.callee = callee = Callee((*callee, previous))
+    names = tuple(map(sys.intern, (*inputs, "out", *([option] if option else []))))
+    places = (
+        thing._fallback,
+        names,
+        {} if entries is None else entries,
+        [None] * SPARES,
+        ("out",),
+        results,
+    )
+    thing.callee = callee = (*places, code, previous)
     if ctypes.c_void_p.from_address(id(thing) + SLOT).value != id(callee):
         return False
     there = id(thing) + cls._vectorcall
@@ -134,9 +131,10 @@ class Entry:
     """
 
     __slots__ = ("__dict__", "__weakref__", "callee")
-    __call__ = property(attrgetter("__wrapped__"))
+    __call__ = property(attrgetter("_fallback"))
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self._fallback: Any = function
         functools.update_wrapper(self, function)
 
     def __get__(self, thing: object, _: type | None = None) -> "Entry":
@@ -145,5 +143,4 @@ class Entry:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by name, as Python's bound methods are pickled."""
-        bound: Any = vars(self)["__wrapped__"]
-        return getattr, (bound.__self__, bound.__name__)
+        return getattr, (self._fallback.__self__, self._fallback.__name__)
