@@ -216,6 +216,7 @@ REASONS = {
     "graph.rewrite.rewriting": "one pass of rules: the patterns and the engine",
     "identification.logs.readers": "where a log comes from: files, bags, arrays, a simulation",
     "robot.frames": "canonical frames and their derivation",
+    "runtime.loop_kernel": "the kernel of a loop, beside that of a program",
     "runtime.engine": "LLVM in this process, apart from what the CPU runs",
     "view.stage": "a drawing, which the package records as a page and the viewer moves",
 }

@@ -47,7 +47,7 @@ class Interpreter:
     def connect(self, *_):
         return False
 
-    def run(self, arrays, results, count, threads, steps=None):
+    def run(self, arrays, results, count, threads, *steps):
         """Evaluate all states, or all runs of a loop step by step, and record that it was done."""
         RUNS.append(("program" if self.loop is None else "loop", count))
         inputs = dict(zip(self.code.inputs, arrays, strict=True))

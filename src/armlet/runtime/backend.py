@@ -16,6 +16,7 @@ from armlet.graph.signature import Shape
 
 BACKENDS = {"cpu": "armlet.runtime.cpu"}
 """Name -> module, which is imported when something is compiled for the backend."""
+Arrays = Sequence[Array]
 Entries = dict[Any, Any] | None
 """Value of an option, such as the name of a frame -> what calls with this value run."""
 
@@ -37,17 +38,10 @@ class Executable(Protocol):
     def connect(self, thing: Any, option: str = "", entries: Entries = None) -> bool:
         """Make calls of an object run compiled code, without Python; return False on failure."""
 
-    def run(
-        self,
-        arrays: Sequence[Array],
-        results: Sequence[Array],
-        count: int,
-        threads: int,
-        steps: tuple[int, int, int] = ...,
-    ) -> None:
-        """Write the results of `count` states or runs; `steps` says which steps of a loop.
+    def run(self, arrays: Arrays, results: Arrays, count: int, threads: int, *steps: int) -> None:
+        """Write the results of `count` states or runs to `results`.
 
-        These are the first step, the number of steps, and the number of steps per recorded row.
+        For a loop, `steps` are the first step, the number of steps, and that of steps per row.
         """
 
     @property

@@ -20,7 +20,7 @@ from armlet.graph import Loop
 from armlet.graph.graph import Array
 from armlet.graph.signature import Shape, result_type
 from armlet.runtime.arrays import ON_A_GPU
-from armlet.runtime.backend import Entries
+from armlet.runtime.backend import Arrays, Entries
 from armlet.runtime.engine import Code, add_symbols, compile_ir
 from armlet.runtime.engine import host as host
 from armlet.runtime.python_call import address, connect
@@ -104,9 +104,7 @@ class CompiledProgram:
             CALLED_BY_XLA.setdefault(name, compile_ir(text, "xla", callees=callees))
         return name, CALLED_BY_XLA[name].addresses["xla"]
 
-    def run(
-        self, arrays: Sequence[Array], results: Sequence[Array], count: int, threads: int
-    ) -> None:
+    def run(self, arrays: Arrays, results: Arrays, count: int, threads: int) -> None:
         """Write the results of `count` states, one per row, to `results`."""
         lanes = self.target.lanes
         if count < lanes:
@@ -120,7 +118,7 @@ class CompiledProgram:
 
         parallel_for(rows, count, self._block, threads, grain=lanes)
 
-    def _run_few(self, arrays: Sequence[Array], results: Sequence[Array], count: int) -> None:
+    def _run_few(self, arrays: Arrays, results: Arrays, count: int) -> None:
         """Compute states one by one, for batches of fewer states than vector lanes."""
         code = self._one
         one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(self.code.sizes))(
@@ -207,15 +205,8 @@ class CompiledLoop:
         """The number of steps that take a few milliseconds, between two checks for Ctrl-C."""
         return max(1, LOOP_BLOCK // max(1, self.loop.stages * len(self.code.operations)))
 
-    def run(
-        self,
-        arrays: Sequence[Array],
-        results: Sequence[Array],
-        count: int,
-        threads: int,
-        steps: tuple[int, int, int],
-    ) -> None:
-        """Run a block of steps of `count` runs; `steps` is (first step, count, steps per row)."""
+    def run(self, arrays: Arrays, results: Arrays, count: int, threads: int, *steps: int) -> None:
+        """Run a block of steps of `count` runs: first step, number of steps, steps per row."""
         lanes = self.target.lanes if count >= self.target.lanes else 1
         function, _ = self._function(lanes)
         pointers = [address(array) for array in (*arrays, *results)]

@@ -15,7 +15,7 @@ from armlet.codegen.lower import Lowered, lower
 from armlet.errors import CompileError, DataError
 from armlet.graph import Count, Program
 from armlet.graph.graph import Array
-from armlet.graph.signature import given_once, leading_axes, return_value
+from armlet.graph.signature import Shape, given_once, leading_axes, return_value
 from armlet.runtime.arrays import library_of
 from armlet.runtime.arrays.traced import record_program
 from armlet.runtime.backend import Executable, Target, load_backend
@@ -175,14 +175,21 @@ class Kernel:
         """Evaluate the kernel on long batches, or on arguments that the compiled entry refuses."""
         count = integer(threads, "threads", low=1)
         self.program.check_number(arrays)
-        described = self.program.inputs
-        inputs = [self.array(name, x) for name, x in zip(described, arrays, strict=True)]
-        leading, own = leading_axes(described.values(), [x.shape for x in inputs])
-        once = given_once(described.values(), own)
-        shapes = [(*leading, *output.shape) for output in self.program.outputs]
+        inputs = [self.array(name, x) for name, x in zip(self.program.inputs, arrays, strict=True)]
+        leading, shapes, once = self.shapes([x.shape for x in inputs])
         results = self.backend.results(shapes, self.target.dtype, out, inputs)
         self.compiled(once).run(inputs, results, prod(leading), count)
         return return_value(results, self.program.single, self.program.names)
+
+    def shapes(self, shapes: Sequence[Shape]) -> tuple[Shape, list[Shape], frozenset[str]]:
+        """Return the leading axes and the shapes of the results for inputs of these shapes.
+
+        The last result has the names of the inputs with one value for all states.
+        """
+        inputs = self.program.inputs.values()
+        leading, own = leading_axes(inputs, shapes)
+        results = [(*leading, *y.shape) for y in self.program.outputs]
+        return leading, results, given_once(inputs, own)
 
     def array(self, name: str, x: ArrayLike) -> Array:
         """Convert x to an array of the kernel's dtype; raise DataError if x is not numeric."""

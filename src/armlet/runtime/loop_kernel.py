@@ -108,7 +108,7 @@ class LoopKernel:
         size = self.compiled.block
         for start in steps[::size]:
             count = min(size, steps.stop - start)
-            self.compiled.run(inputs, results, runs, threads, (start, count, every))
+            self.compiled.run(inputs, results, runs, threads, start, count, every)
             yield start + count
             if start + count < steps.stop:
                 for place, k in carried:

@@ -18,7 +18,7 @@ from jax.interpreters import ad, batching, mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
 from armlet.errors import CompileError, DataError
-from armlet.graph.signature import Shape, given_once, leading_axes, return_value
+from armlet.graph.signature import return_value
 from armlet.libraries import is_nested
 from armlet.runtime.arrays import (
     ON_A_GPU,
@@ -51,7 +51,7 @@ def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> A
             'dtype="float32", or jax.config.update("jax_enable_x64", True)'
         )
     inputs = [_array(name, x, kernel) for name, x in zip(program.inputs, arrays, strict=True)]
-    leading_axes(program.inputs.values(), [x.shape for x in inputs])
+    kernel.shapes([x.shape for x in inputs])
     results = kernel_p.bind(*_varying(inputs), kernel=kernel, transpose=None)
     return return_value(results, program.single, program.names)
 
@@ -100,13 +100,6 @@ arguments of `transpose` are the other arguments, followed by the cotangents of 
 kernel_p.multiple_results = True
 
 
-def _shapes(kernel: Any, shapes: Sequence[Shape]) -> tuple[list[Shape], frozenset[str]]:
-    """Return the shapes of the results, and the names of inputs with one value for all states."""
-    inputs = kernel.program.inputs.values()
-    leading, own = leading_axes(inputs, shapes)
-    return [(*leading, *y.shape) for y in kernel.program.outputs], given_once(inputs, own)
-
-
 @kernel_p.def_impl
 def _evaluate_concrete(*arrays: Any, kernel: Any, transpose: Any) -> list[Any]:
     """Evaluate the kernel on concrete (not traced) arrays, which are read in place."""
@@ -123,7 +116,7 @@ def _evaluate_concrete(*arrays: Any, kernel: Any, transpose: Any) -> list[Any]:
 
 @kernel_p.def_abstract_eval
 def _abstract(*avals: Any, kernel: Any, transpose: Any) -> list[Any]:
-    shapes, _ = _shapes(kernel, [x.shape for x in avals])
+    _, shapes, _ = kernel.shapes([x.shape for x in avals])
     if not avals or not _device_axes(avals[0]):
         return [jax.core.ShapedArray(shape, kernel.dtype) for shape in shapes]
     mesh = avals[0].sharding.mesh
@@ -177,8 +170,7 @@ def _batch(
 
 
 def _lower(context: Any, *args: Any, kernel: Any, transpose: Any) -> Any:
-    shapes, once = _shapes(kernel, [x.shape for x in context.avals_in])
-    leading = shapes[0][: len(shapes[0]) - kernel.program.outputs[0].ndim]
+    leading, _, once = kernel.shapes([x.shape for x in context.avals_in])
     name, address = kernel.compiled(once).xla_function(prod(leading))
     if name not in REGISTERED:
         function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address)
