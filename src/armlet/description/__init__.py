@@ -9,14 +9,3 @@ from armlet.description.description import (
     Solid,
     Tie,
 )
-
-__all__ = [
-    "Connection",
-    "Description",
-    "Link",
-    "Mesh",
-    "Solid",
-    "Tie",
-    "assemble",
-    "describe",
-]
