@@ -18,6 +18,7 @@ from platformdirs import user_cache_path
 
 import armlet
 from armlet.runtime import Kernel, cache, engine
+from armlet.runtime.python_call import Entry
 
 ROWS = np.random.default_rng(0).uniform(-3, 3, (3, 40, 7))
 
@@ -167,7 +168,7 @@ def test_what_was_compiled_elsewhere_is_not_used(
     results(program)
     with monkeypatch.context() as patch:
         patch.setattr(place, name, value)
-        Kernel(program).compiled().entry(print, "call")
+        Kernel(program).compiled().connect(Entry(print))
     assert len(compilations) == 3
     assert len(entries(folder)) == 3
 

@@ -6,7 +6,7 @@ from support.call_paths import Watched, functions_until, path_to_here, paths_wit
 from support.logs import random_arm, recorded
 
 import armlet
-from armlet.runtime import engine, python_call
+from armlet.runtime import cpu, engine
 from armlet.runtime.loop_kernel import LoopKernel
 
 
@@ -16,7 +16,7 @@ def test_a_first_call_reaches_llvm_in_fifteen_functions(monkeypatch):
     armlet.load("panda").inverse_dynamics(*state)
     llvm = Watched(engine.llvm)
     monkeypatch.setattr(engine, "llvm", llvm)
-    monkeypatch.setattr(python_call, "SHARED_CODE", {})
+    monkeypatch.setattr(cpu, "SHARED_CODE", {})
     armlet.load("panda").inverse_dynamics(*state)
     longest = max(llvm.paths, key=len)
     assert longest[0] == "api.robot.Robot.inverse_dynamics"

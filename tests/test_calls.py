@@ -3,7 +3,6 @@
 import copy
 import ctypes
 import gc
-import inspect
 import sys
 import threading
 import weakref
@@ -14,11 +13,11 @@ import pytest
 from support.kernels import results, same
 
 import armlet
-from armlet.codegen.entry.python import COPIED, FEW
+from armlet.codegen.entry.python import COPIED, FEW, HELD, most_rows
 from armlet.errors import ArmletError, DataError
 from armlet.graph import trace_function
 from armlet.runtime import Kernel
-from armlet.runtime.python_call import Callee, fast_call
+from armlet.runtime.python_call import Entry, connect
 
 QUANTITIES = {
     "inverse_dynamics": ("inverse_dynamics", {}),
@@ -263,7 +262,7 @@ def test_a_method_first_called_with_a_frame_is_compiled_for_it_alone(robot, link
     robot = copy.copy(robot)
     q = np.ones(robot.nq)
     first = robot.jacobian(q, link)
-    assert inspect.isbuiltin(robot.jacobian)
+    assert robot.jacobian.callee
     same(robot.jacobian(q, link), (first,))
     assert ("quantity", "jacobian") not in robot._memory
     same(robot.jacobian(q), (armlet.compile(robot, "jacobian").evaluate(q),))
@@ -317,6 +316,43 @@ def test_after_the_first_call_no_form_goes_through_python(robot, link, monkeypat
         kernel(q.astype(int), qd, qdd)
     for ours, theirs in zip(run(), expected, strict=True):
         same(ours, (theirs,))
+
+
+@pytest.mark.parametrize("frames", [[None], [None, 2], [2, None], [2, 3]])
+def test_a_method_held_before_its_first_call_is_compiled_with_it(robot, frames, monkeypatch):
+    """Whatever frame comes first; so is one that was looked up by its class."""
+    robot, q = copy.copy(robot), np.ones(robot.nq)
+    held = robot.jacobian
+    frames = [x and robot.links[x] for x in frames]
+    expected = [armlet.Robot.jacobian(robot, q, x).copy() for x in frames]
+    assert held is robot.jacobian
+
+    def python(*args, **named):
+        raise AssertionError("called through Python")
+
+    monkeypatch.setattr(armlet.api.robot, "evaluate", python)
+    for frame, theirs in zip(frames, expected, strict=True):
+        same(held(q, frame), (theirs,))
+        same(held(q=q, frame=frame), (theirs,))
+    with pytest.raises(AssertionError):
+        held(q, robot.links[5])
+
+
+def test_a_user_function_is_compiled_with_its_first_call(robot, monkeypatch):
+    @armlet.function(robot)
+    def twice(q):
+        return 2 * q
+
+    def python(*args, **named):
+        raise AssertionError("called through Python")
+
+    q = np.ones(robot.nq)
+    assert not hasattr(twice, "callee")
+    same(twice(q), (2 * q,))
+    monkeypatch.setattr(type(twice), "_fallback", python)
+    monkeypatch.setattr(type(twice), "__call__", python)
+    same(twice(q), (2 * q,))
+    same(twice(q=q, out=np.empty(robot.nq)), (2 * q,))
 
 
 MISCALLS = {
@@ -461,8 +497,8 @@ def test_several_results_come_in_the_class_that_the_entry_holds(robot):
 
     kernel, q = armlet.compile(robot, "energy"), np.ones(robot.nq)
     code = kernel.compiled()._one
-    callee = Callee.of(kernel.evaluate, ["q", "qd"], "", {}, code, Pair)
-    function = fast_call(code, "energy", callee, "")
+    function = Entry(kernel.evaluate)
+    assert connect(function, code, ["q", "qd"], "", {}, Pair)
     for arrays in ((q, q), (np.ones((3, robot.nv)),) * 2):
         found = function(*arrays)
         assert type(found) is Pair
@@ -542,6 +578,38 @@ def test_rows_have_the_same_bits_however_many(robot, dtype):
         same(kernel(q[:count], qd[:count]), (alone[:count],))
         same(kernel(q[:count], qd[:count], out=np.empty_like(alone[:count])), (alone[:count],))
     assert "_many" in vars(kernel.compiled())
+
+
+def overtaken(kernel, arrays):
+    """Whether another thread runs during a call; threads change only where one waits."""
+    order, gate = [], threading.Lock()
+
+    def other():
+        with gate:
+            order.append("other")
+
+    gate.acquire()
+    thread = threading.Thread(target=other)
+    thread.start()
+    gate.release()
+    kernel(*arrays)
+    order.append("call")
+    thread.join()
+    return order == ["other", "call"]
+
+
+def test_other_threads_run_during_long_batches_alone(robot):
+    kernel = armlet.compile(robot, "bias")
+    held, most = most_rows(kernel.code, HELD), most_rows(kernel.code)
+    arrays = np.zeros((2, most, robot.nv))
+    kernel(*arrays)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(60)
+    try:
+        assert not any(overtaken(kernel, arrays[:, :held]) for _ in range(100))
+        assert any(overtaken(kernel, arrays) for _ in range(1000))
+    finally:
+        sys.setswitchinterval(before)
 
 
 @pytest.mark.parametrize("size", [0, 1, 31, 33, COPIED - 1, COPIED, COPIED + 1, 5000])

@@ -1,6 +1,5 @@
 """Kernels of every quantity, and what cannot be compiled."""
 
-import inspect
 import math
 import pickle
 
@@ -15,7 +14,7 @@ import armlet
 from armlet.codegen.llvm.function import Target
 from armlet.errors import ArmletError, CompileError, ModelError
 from armlet.graph import trace_function
-from armlet.runtime import Kernel, cpu
+from armlet.runtime import Kernel, cpu, python_call
 
 
 @pytest.fixture(scope="module")
@@ -166,15 +165,15 @@ def test_what_llvm_refuses_is_reported(bias, monkeypatch):
 def test_code_without_its_function_is_reported(bias, monkeypatch):
     monkeypatch.setenv("ARMLET_CACHE", "off")
     monkeypatch.setattr(cpu, "entry", lambda *_: "")
-    with pytest.raises(CompileError, match=r"^the machine code has no function 'entry'"):
+    with pytest.raises(CompileError, match=r"^the machine code has no function 'vectorcall'"):
         Kernel(bias.program)(ONE, ONE)
 
 
 def test_where_arrays_lie_otherwise_in_memory_the_entry_is_left_out(robot, bias, monkeypatch):
-    monkeypatch.setattr(cpu, "reads_arrays", lambda: False)
+    monkeypatch.setattr(python_call, "reads_arrays", lambda: False)
     kernel = armlet.compile(robot, "bias")
-    assert not inspect.isbuiltin(kernel.compiled().entry(kernel.evaluate, "call"))
     same_bits(kernel(ONE, ONE), bias(ONE, ONE))
+    assert not hasattr(kernel, "callee")
     same_bits(kernel(ONE.tolist(), qd=ONE), bias(ONE, ONE))
 
 

@@ -23,8 +23,7 @@ from support.robots import states as robot_states
 import armlet
 from armlet.errors import DataError
 from armlet.graph import trace_function
-from armlet.runtime import Kernel, engine
-from armlet.runtime import python_call as calls
+from armlet.runtime import Kernel, cpu, engine
 
 
 @pytest.fixture(scope="module")
@@ -296,9 +295,9 @@ def test_out_of_memory_gives_back_what_was_made(monkeypatch, fails):
         return None
 
     fake = NEW_ARRAY(new)
-    calls.share("float64")
-    shared = calls.SHARED_CODE["float64"].addresses
-    monkeypatch.setattr(calls, "SHARED_CODE", {})
+    cpu.share("float64")
+    shared = cpu.SHARED_CODE["float64"].addresses
+    monkeypatch.setattr(cpu, "SHARED_CODE", {})
     llvm.add_symbol("armlet_new_array", ctypes.cast(fake, ctypes.c_void_p).value)
     try:
         program = trace_function("f", lambda graph, x: (x + 1, 2 * x, x), {"x": (3,)})

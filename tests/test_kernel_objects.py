@@ -38,7 +38,7 @@ def test_what_is_called_can_be_pickled(robot, copied):
 def test_the_module_of_a_compiled_function_is_a_name(robot):
     """Whoever looks at functions expects one, PyTorch's compiler among them."""
     robot.gravity_torque(np.zeros(robot.nv))
-    assert robot.gravity_torque.__module__ == "armlet"
+    assert robot.gravity_torque.__module__ == "armlet.api.robot"
 
 
 def test_a_kernel_is_a_plain_object(robot):

@@ -158,7 +158,7 @@ def test_steps_done_in_blocks_are_the_same(monkeypatch):
     tau = np.random.default_rng(0).normal(size=(100, 9, 1))
     q = np.random.default_rng(1).normal(size=(9, 1))
     whole = kernel(q, 0 * q, tau, P, runs=9, steps=100, every=3)
-    monkeypatch.setattr("armlet.runtime.loop_kernel.BLOCK", 7 * len(kernel.code.operations))
+    monkeypatch.setattr("armlet.runtime.cpu.LOOP_BLOCK", 7 * len(kernel.code.operations))
     q_before, results = q.copy(), kernel.empty_results(9, 100, 3)
     seen = [*kernel.run_blocks((q, 0 * q, tau, P), results, 9, range(100), 3)]
     assert seen == [*range(7, 99, 7), 100]

@@ -207,6 +207,7 @@ CATEGORIES = {
 """Modules that one other may import alone, by what they are."""
 REASONS = {
     "api.evaluation": "the way of a call, apart from the typed methods",
+    "codegen.entry.python": "the entry from Python, beside that from XLA",
     "codegen.entry.xla": "the entry from XLA, beside that from Python",
     "codegen.llvm.loop": "the IR of a loop, beside that of a function",
     "codegen.llvm.sincos": "a table of coefficients, and the functions of it",
@@ -215,7 +216,8 @@ REASONS = {
     "graph.rewrite.rewriting": "one pass of rules: the patterns and the engine",
     "identification.logs.readers": "where a log comes from: files, bags, arrays, a simulation",
     "robot.frames": "canonical frames and their derivation",
-    "runtime.cpu": "a backend",
+    "runtime.loop_kernel": "the kernel of a loop, beside that of a program",
+    "runtime.engine": "LLVM in this process, apart from what the CPU runs",
     "view.stage": "a drawing, which the package records as a page and the viewer moves",
 }
 """Other modules with a single importer, and why each is a module of its own."""

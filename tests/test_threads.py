@@ -18,8 +18,7 @@ import pytest
 
 import armlet
 from armlet.robot import robot as model
-from armlet.runtime import engine, threads
-from armlet.runtime import python_call as calls
+from armlet.runtime import cpu, engine, threads
 from armlet.runtime.threads import LlvmThread, Workers, map_unordered, parallel_for
 
 CORES = os.cpu_count() or 1
@@ -313,12 +312,12 @@ def test_shared_code_counts_once_others_can_find_it(monkeypatch):
         if len(shared) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(calls, "SHARED_CODE", {})
-    monkeypatch.setattr(calls, "add_symbols", interrupted)
+    monkeypatch.setattr(cpu, "SHARED_CODE", {})
+    monkeypatch.setattr(cpu, "add_symbols", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        calls.share("float64")
-    calls.share("float64")
-    calls.share("float64")
+        cpu.share("float64")
+    cpu.share("float64")
+    cpu.share("float64")
     assert len(shared) == 2
 
 

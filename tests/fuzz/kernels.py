@@ -6,6 +6,7 @@ import numpy as np
 
 import armlet
 from armlet.codegen.lower import expand_sines
+from armlet.runtime.python_call import Entry
 from fuzz import pick
 
 KERNELS = (
@@ -87,7 +88,9 @@ def check(kernel, found, arrays, leading):
 
 def called(rng, kernel):
     """A random one of the callables that run a kernel."""
-    return pick(rng, (kernel, kernel.evaluate, kernel.compiled().entry(kernel.evaluate, "call")))
+    entry = Entry(kernel.evaluate)
+    kernel.compiled().connect(entry)
+    return pick(rng, (kernel, kernel.evaluate, entry))
 
 
 def threads_option(threads):

@@ -3,18 +3,3 @@
 from armlet.api.functions import Function, function
 from armlet.api.programs import cheapest, compile, formulations, minimal_parameters, trace
 from armlet.api.robot import Robot, from_mujoco, from_pinocchio, general_arm, load
-
-__all__ = [
-    "Function",
-    "Robot",
-    "cheapest",
-    "compile",
-    "formulations",
-    "from_mujoco",
-    "from_pinocchio",
-    "function",
-    "general_arm",
-    "load",
-    "minimal_parameters",
-    "trace",
-]

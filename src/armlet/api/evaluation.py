@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -23,7 +22,7 @@ from armlet.robot import RobotModel
 from armlet.robot.robot import GROUPS
 from armlet.runtime import Kernel
 from armlet.runtime.arrays import library_of
-from armlet.runtime.python_call import dispatcher_call
+from armlet.runtime.python_call import Entry
 from armlet.search.cheapest import cheapest_program
 from armlet.search.compose import record
 from armlet.search.request import make_request
@@ -32,6 +31,7 @@ Array = NDArray[np.float64]
 Out = Array | Sequence[Array] | None
 """Where to write results: an array, one array per result, or None for new arrays."""
 Result = TypeVar("Result")
+C = TypeVar("C", bound=type)
 
 
 def evaluate(
@@ -44,8 +44,8 @@ def evaluate(
 ) -> Result:
     """Evaluate a robot's method on arrays of any library.
 
-    NumPy arrays are passed to a compiled kernel. For one state or a small batch, compiled code also
-    replaces the method of this robot, so that later calls do not pass through this function.
+    NumPy arrays are passed to a compiled kernel. One state or a small batch also connects the
+    method of this robot with compiled code, so that later calls do not pass through this function.
     """
     name = method.__name__
     options = {key: x for key, x in options.items() if x is not None and x is not False}
@@ -62,7 +62,7 @@ def evaluate(
     if threads != 1 or kernel.takes_long(arrays):
         result = kernel.evaluate(*arrays, out=out, threads=threads)
     else:
-        _replace_method(robot, method, kernel, options)
+        _connect_method(robot, name, kernel, options)
         result = kernel(*arrays, out=out)
     if QUANTITIES[name].inverts == "jacobian":
         _mask_singular(quantity, arrays[0], result)
@@ -123,42 +123,57 @@ def quantity_of(robot: RobotModel, name: str, options: Mapping[str, Any]) -> Rob
 # ------------------------------------------------------------------ methods as compiled code
 
 
-def _replace_method(
-    robot: RobotModel, method: Callable[..., Any], kernel: Kernel, options: Mapping[str, Any]
-) -> None:
-    """Replace a method of this robot by a compiled function, which runs the kernel directly.
+class QuantityMethod:
+    """A method of `Robot` that each robot connects with compiled code of its own.
 
-    The first call with each frame, and the first call with a wrench, add a compiled function for
-    this case. The robot's data do not change, and pickles and copies leave these functions out.
-    Methods that a subclass overrides, or that return nan at singular postures, stay in Python.
+    The attribute of a robot is an `Entry`, the same before and after its first call. Methods that a
+    subclass overrides, or that return nan at singular postures, are ordinary bound methods.
     """
-    name = method.__name__
-    quantity = QUANTITIES[name]
+
+    def __init__(self, func: Callable[..., Any]) -> None:
+        self.func = func
+
+    def __get__(self, robot: Any, owner: type) -> Any:
+        if robot is None:
+            return self.func
+        name, bound = self.func.__name__, MethodType(self.func, robot)
+        if getattr(type(robot), name) is not self.func or QUANTITIES[name].inverts == "jacobian":
+            return bound
+        return robot._once(("method", name), lambda: Entry(bound))
+
+
+def with_quantity_methods(cls: C) -> C:
+    """Return the class with its methods for quantities as `QuantityMethod`."""
+    for name in QUANTITIES:
+        setattr(cls, name, QuantityMethod(vars(cls)[name]))
+    return cls
+
+
+def _connect_method(
+    robot: RobotModel, name: str, kernel: Kernel, options: Mapping[str, Any]
+) -> None:
+    """Connect a method of this robot with compiled code, which runs the kernel directly.
+
+    The first call with each frame, and the first call with a wrench, add an entry for this case.
+    The robot's data do not change, and pickles and copies leave entries out.
+    """
+    method, quantity = getattr(robot, name), QUANTITIES[name]
     option = next((x for x in ("wrench", "frame") if x in quantity.options), "")
-    is_overridden = getattr(type(robot), name, None) is not method
-    if is_overridden or quantity.inverts == "jacobian" or not options.keys() <= {option}:
+    if not isinstance(method, Entry) or not options.keys() <= {option}:
         return
+    vars(robot)[name] = method
     entries: dict[Any, Any] = robot._once(("entries", name), dict)
-    choice = options.get(option)
+    choice, bound = options.get(option), method._fallback
     if choice in entries:
         return
-    bound = MethodType(method, robot)
-    doc = f"{name}{_signature(method)}\n--\n\n{inspect.getdoc(method)}"
     if choice is None:
-        vars(robot)[name] = entry = kernel.compiled().entry(bound, name, doc, option, entries)
-    else:
-        fallback = partial(bound, frame=choice) if option == "frame" else bound
-        entry = kernel.compiled().entry(fallback, name)
-        if name not in vars(robot):
-            arguments = quantity.arguments
-            vars(robot)[name] = dispatcher_call(name, bound, arguments, option, entries, doc)
-    entries[choice] = entry
-
-
-def _signature(method: Callable[..., Any]) -> inspect.Signature:
-    """Return the signature of a method without self and types, as for a built-in function."""
-    _, *parameters = inspect.signature(method).parameters.values()
-    return inspect.Signature([x.replace(annotation=inspect.Parameter.empty) for x in parameters])
+        kernel.compiled().connect(method, option, entries)
+        entries[choice] = method
+        return
+    if not entries:
+        kernel.backend.dispatch(method, quantity.arguments, option, entries)
+    entries[choice] = Entry(partial(bound, frame=choice) if option == "frame" else bound)
+    kernel.compiled().connect(entries[choice])
 
 
 # ------------------------------------------------------------------ singular postures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, update_wrapper
+from functools import update_wrapper
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +25,7 @@ from armlet.runtime import Kernel
 from armlet.runtime.arrays import library_of
 from armlet.runtime.arrays.traced import record_program
 from armlet.runtime.kernel import in_order
+from armlet.runtime.python_call import vectorcalled
 from armlet.search.compose import Composition, cheapest_composition
 
 Shape = int | tuple[int, ...] | Input
@@ -80,6 +81,7 @@ def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., An
     return decorate
 
 
+@vectorcalled
 class Function:
     """A user function as a program, created by the decorator `armlet.function`.
 
@@ -87,6 +89,7 @@ class Function:
     function, `__wrapped__`, computes the same results for NumPy arrays of one state.
     """
 
+    __slots__ = ("__dict__", "__weakref__", "callee")
     __name__: str
     __qualname__: str
 
@@ -119,10 +122,6 @@ class Function:
         """Record the program in the graph of the traced `arrays`; return the traced results."""
         return record_program(self.program, arrays)
 
-    @cached_property
-    def _call(self) -> Callable[..., Any]:
-        return self.kernel.compiled().entry(self._evaluate, "_call")
-
     def __call__(
         self,
         *arrays: ArrayLike,
@@ -131,17 +130,18 @@ class Function:
         **named: ArrayLike,
     ) -> Results:
         """Compute results for one state or many; arguments are passed by position or by name."""
-        call = self._call if threads == 1 else partial(self._evaluate, threads=threads)
-        results: Results = call(*arrays, out=out, **named)
+        if threads == 1 and not self.kernel.takes_long(arrays):
+            self.kernel.compiled().connect(self)  # later calls run the compiled entry
+        results: Results = self._fallback(*arrays, out=out, threads=threads, **named)
         return results
 
-    def _evaluate(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
+    def _fallback(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
         """Handle calls that compiled code does not: threads, long batches, other libraries."""
         if named:
             arrays = in_order(self.program, arrays, named)
         if library := library_of(arrays, out):
             return library.evaluate(self, arrays, threads)
-        return self.kernel.evaluate(*arrays, out=out, threads=threads)
+        return self.kernel(*arrays, out=out, threads=threads)
 
     def count(self) -> Count:
         """Return the number of operations, counted as in the literature."""

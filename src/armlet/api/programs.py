@@ -164,6 +164,7 @@ def compile(
     constants: Mapping[str, str] | None = None,
     minimal: bool = True,
     minimize: str = "operations",
+    backend: str = "cpu",
     **options: Option,
 ) -> Kernel:
     """Return a kernel that computes one or more quantities of a robot in machine code.
@@ -173,6 +174,8 @@ def compile(
     robot, quantity, formulation, constants, minimal, minimize, **options
         As in `armlet.trace`; symbolic constants cannot be compiled.
     dtype : {"float64", "float32"}
+    backend : {"cpu"}
+        What compiles and runs the program.
 
     Returns
     -------
@@ -199,7 +202,7 @@ def compile(
         minimize=minimize,
         **options,
     )
-    return Kernel(program, dtype)
+    return Kernel(program, dtype, backend=backend)
 
 
 # ------------------------------------------------------------------ minimal parameters

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
-from armlet.api.evaluation import Array, Out, evaluate
+from armlet.api.evaluation import Array, Out, evaluate, with_quantity_methods
 from armlet.formats import dh, loading
 from armlet.formats.dh import EARTH
 from armlet.formats.from_mujoco import read_mujoco
@@ -24,6 +24,7 @@ Pair = tuple[Array, Array]
 Triple = tuple[Array, Array, Array]
 
 
+@with_quantity_methods
 class Robot(RobotModel):
     """A serial arm or tree of bodies, each moved by one joint; joint i has the position q[i].
 
@@ -43,9 +44,7 @@ class Robot(RobotModel):
     threads : int
         Number of threads that share the states of a batch.
 
-    The first call of a quantity compiles it, which takes a moment; the code is cached on disk. The
-    first call with one state or a small batch also replaces the method by compiled code. A
-    reference that was taken before that call, `f = robot.bias`, still runs the Python method.
+    The first call of a quantity compiles it, which takes a moment; the code is cached on disk.
 
     Examples
     --------

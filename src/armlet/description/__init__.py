@@ -2,5 +2,3 @@
 
 from armlet.description.assembly import assemble, describe
 from armlet.description.description import Connection, Description, Link, Mesh, Solid, Tie
-
-__all__ = ["Connection", "Description", "Link", "Mesh", "Solid", "Tie", "assemble", "describe"]

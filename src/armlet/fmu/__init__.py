@@ -2,13 +2,3 @@
 
 from armlet.fmu.archive import check_replaceable, compiler, to_fmu, unit_files, write_unit
 from armlet.fmu.block import function_block, plant_block
-
-__all__ = [
-    "check_replaceable",
-    "compiler",
-    "function_block",
-    "plant_block",
-    "to_fmu",
-    "unit_files",
-    "write_unit",
-]

@@ -6,17 +6,3 @@ from armlet.graph.loop import Loop
 from armlet.graph.program import Program, compact, trace_function
 from armlet.graph.rewrite.simplify import ORDER, simplify
 from armlet.graph.signature import Input
-
-__all__ = [
-    "OPERATIONS",
-    "ORDER",
-    "Count",
-    "Graph",
-    "Input",
-    "Loop",
-    "Program",
-    "Traced",
-    "compact",
-    "simplify",
-    "trace_function",
-]

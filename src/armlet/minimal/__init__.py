@@ -4,15 +4,3 @@ from armlet.minimal.closed_form import check_options, closed_form
 from armlet.minimal.lumping import lump
 from armlet.minimal.parameters import MinimalParameters, equivalence, standard_names
 from armlet.minimal.rank import by_rank, independent, rank
-
-__all__ = [
-    "MinimalParameters",
-    "by_rank",
-    "check_options",
-    "closed_form",
-    "equivalence",
-    "independent",
-    "lump",
-    "rank",
-    "standard_names",
-]

@@ -17,30 +17,3 @@ from armlet.robot.displacement import Body, DHRow, Displacement, Screw, cos_sin_
 from armlet.robot.joints import JOINT_TYPES, JointType, Twist
 from armlet.robot.pose import IDENTITY_POSE, TOLERANCE, Pose, pose
 from armlet.robot.robot import RobotModel
-
-__all__ = [
-    "BASE",
-    "IDENTITY_POSE",
-    "JOINT_TYPES",
-    "PHI",
-    "TOLERANCE",
-    "Arrangement",
-    "Body",
-    "Compensation",
-    "Coupling",
-    "DHRow",
-    "Displacement",
-    "Drive",
-    "Frame",
-    "Joint",
-    "JointType",
-    "Limits",
-    "Pose",
-    "RobotModel",
-    "Screw",
-    "Spring",
-    "Twist",
-    "cos_sin_of_sum",
-    "pose",
-    "with_base",
-]

@@ -1,44 +1,74 @@
-"""Programs compiled for this processor, to be called with NumPy arrays."""
+"""The CPU as a backend: machine code by LLVM, called with NumPy arrays, by several threads."""
 
 import ctypes
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from armlet._support.lazy import cached_property
-from armlet.codegen.entry.python import entry
-from armlet.codegen.llvm.function import Target, modules
+from armlet.codegen.entry.objects import SHARED, shared_functions, shared_name
+from armlet.codegen.entry.python import dispatcher, entry, most_rows
+from armlet.codegen.entry.xla import xla_entry
+from armlet.codegen.llvm.function import Target, module, modules
+from armlet.codegen.llvm.loop import SCALARS, loop_function
 from armlet.codegen.llvm.split import many_states_texts, one_state_texts
 from armlet.codegen.lower import Lowered
+from armlet.errors import DataError
+from armlet.graph import Loop
 from armlet.graph.graph import Array
-from armlet.graph.signature import result_type
+from armlet.graph.signature import Shape, result_type
 from armlet.runtime.arrays import ON_A_GPU
-from armlet.runtime.engine import Code, compile_ir
-from armlet.runtime.python_call import (
-    Callee,
-    address,
-    connect,
-    fast_call,
-    join,
-    reads_arrays,
-    share,
-)
+from armlet.runtime.backend import Arrays, Entries
+from armlet.runtime.engine import Code, add_symbols, compile_ir
+from armlet.runtime.engine import host as host
+from armlet.runtime.python_call import address, connect
 from armlet.runtime.threads import parallel_for
 
-BLOCK = 2**22
-"""The number of operations between two checks for Ctrl-C."""
+BLOCK, LOOP_BLOCK = 2**22, 2**23
+"""The number of operations between two checks for Ctrl-C, in batches and in loops."""
 
 
-def as_array(x: Any, dtype: str) -> Array:
+def array(x: Any, dtype: str) -> Array:
     """Return x as a contiguous, aligned array of `dtype`, copied only if necessary."""
     if hasattr(x, "__cuda_array_interface__"):
         raise TypeError(ON_A_GPU)
-    array = x if isinstance(x, np.ndarray) else np.asarray(x)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"its dtype is {array.dtype}")
-    array = np.asarray(array, dtype, order="C")
-    return array if array.flags.aligned else array.copy()
+    given = x if isinstance(x, np.ndarray) else np.asarray(x)
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"its dtype is {given.dtype}")
+    converted = np.asarray(given, dtype, order="C")
+    return converted if converted.flags.aligned else converted.copy()
+
+
+def results(
+    shapes: Sequence[Shape], dtype: str, out: Any = None, inputs: Sequence[Array] = ()
+) -> list[Array]:
+    """Return the arrays to write results to: the checked arrays of `out`, or new arrays."""
+    if out is None:
+        return [np.empty(shape, dtype) for shape in shapes]
+    arrays = list(out) if isinstance(out, tuple | list) else [out]
+    if len(arrays) != len(shapes):
+        raise DataError(f"out has {len(arrays)} arrays: expected {len(shapes)}")
+    for k, (y, shape) in enumerate(zip(arrays, shapes, strict=True)):
+        if not isinstance(y, np.ndarray) or y.dtype != dtype:
+            kind = getattr(y, "dtype", type(y).__name__)
+            raise DataError(f"out is {kind}: expected a {dtype} array")
+        if y.shape != shape:
+            raise DataError(f"out has shape {y.shape}: expected {shape}")
+        if not y.flags.carray:
+            raise DataError("out is not contiguous, aligned and writeable: expected all three")
+        if any(np.may_share_memory(y, x) for x in (*inputs, *arrays[:k])):
+            raise DataError("out shares memory with another array: expected one of its own")
+    return arrays
+
+
+def compile(code: Lowered, target: Target, loop: Loop | None = None) -> Any:
+    """Return machine code of a lowered program, or of a loop with this program as its body."""
+    return CompiledProgram(code, target) if loop is None else CompiledLoop(loop, code, target)
+
+
+# ------------------------------------------------------------------ programs
 
 
 class CompiledProgram:
@@ -47,38 +77,34 @@ class CompiledProgram:
     def __init__(self, code: Lowered, target: Target) -> None:
         self.code, self.target = code, target
 
-    def entry(
-        self,
-        fallback: Callable[..., Any],
-        name: str,
-        doc: str = "",
-        option: str = "",
-        entries: dict[Any, Any] | None = None,
-    ) -> Callable[..., Any]:
-        """Return a compiled function for a few states; it calls `fallback` for other arguments.
+    @property
+    def entry_rows(self) -> int:
+        """The most states of a call that compiled code takes from Python; see `connect`."""
+        return most_rows(self.code)
 
-        `doc` may begin with a signature in CPython's format. `option` names an argument after the
-        inputs. If its value is a string, the call is passed to `entries[value]`. If its value is
-        an array, the call is passed to `entries[True]`, with the array after the inputs.
+    def connect(self, thing: Any, option: str = "", entries: Entries = None) -> bool:
+        """Make calls of a `vectorcalled` object run compiled code; return False on failure.
+
+        Calls with other arguments than a few states run its `_fallback`. `option` names an argument
+        after the inputs. If its value is a string, the call is passed to `entries[value]`. If its
+        value is an array, the call is passed to `entries[True]`, with the array after the inputs.
         """
-        if not reads_arrays():
-            return fallback
-        code = self._one
-        callee = self._callee(fallback, option, {} if entries is None else entries)
-        return fast_call(code, name, callee, doc)
-
-    def connect(self, kernel: Any, fallback: Callable[..., Any]) -> bool:
-        """Make calls of `kernel` run the compiled entry; return False if this is not possible."""
-        return reads_arrays() and connect(kernel, self._callee(fallback, "", {}), self._one)
-
-    def _callee(self, fallback: Callable[..., Any], option: str, entries: dict[Any, Any]) -> Callee:
-        code = self.code
+        code, inputs = self.code, [*self.code.inputs]
         results = tuple if code.single or code.names is None else result_type(code.names)
-        return Callee.of(fallback, [*code.inputs], option, entries, self._one, results)
+        return connect(thing, self._one, inputs, option, entries, results)
 
-    def run(
-        self, arrays: Sequence[Array], results: Sequence[Array], count: int, threads: int
-    ) -> None:
+    def xla_function(self, rows: int) -> tuple[str, int]:
+        """Return the name and the address of a function for XLA, for calls with `rows` states.
+
+        The name is a digest of the code, which stays in memory.
+        """
+        text, callees = xla_entry(self.code, self.target, rows >= self.target.lanes)
+        name = f"armlet_{hashlib.sha256(''.join([text, *callees]).encode()).hexdigest()[:32]}"
+        if name not in CALLED_BY_XLA:
+            CALLED_BY_XLA.setdefault(name, compile_ir(text, "xla", callees=callees))
+        return name, CALLED_BY_XLA[name].addresses["xla"]
+
+    def run(self, arrays: Arrays, results: Arrays, count: int, threads: int) -> None:
         """Write the results of `count` states, one per row, to `results`."""
         lanes = self.target.lanes
         if count < lanes:
@@ -92,7 +118,7 @@ class CompiledProgram:
 
         parallel_for(rows, count, self._block, threads, grain=lanes)
 
-    def _run_few(self, arrays: Sequence[Array], results: Sequence[Array], count: int) -> None:
+    def _run_few(self, arrays: Arrays, results: Arrays, count: int) -> None:
         """Compute states one by one, for batches of fewer states than vector lanes."""
         code = self._one
         one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(self.code.sizes))(
@@ -110,7 +136,7 @@ class CompiledProgram:
         share(self.target.dtype)
         texts = modules(self.target, one_state_texts(self.code, self.target))
         text = texts[0] + entry(self.code, self.target.dtype, self.target.lanes)
-        code = compile_ir(text, "entry", "vectorcall", "one", "many_states", callees=texts[1:])
+        code = compile_ir(text, "vectorcall", "one", "many_states", callees=texts[1:])
         if "_many" in vars(self):
             join(code, self._many[1])
         return code
@@ -130,3 +156,72 @@ class CompiledProgram:
         """The number of states per block (a few milliseconds), a multiple of the vector lanes."""
         fits = BLOCK // max(1, len(self.code.operations))
         return max(1, fits // self.target.lanes) * self.target.lanes
+
+
+CALLED_BY_XLA: dict[str, Code] = {}
+"""Name -> machine code, which XLA may call until the process ends."""
+SHARED_CODE: dict[str, Code] = {}
+"""dtype -> code that all entries of the dtype call; its symbols are defined in LLVM."""
+NEVER_FREED: list[Code] = []
+"""All code from `share`, kept alive: two concurrent calls may compile code for a dtype twice."""
+
+
+def share(dtype: str) -> None:
+    """Compile, once per dtype, the functions that its entries share; define their symbols."""
+    if dtype not in SHARED_CODE:
+        names = [shared_name(name, dtype) for name in SHARED]
+        code = compile_ir(shared_functions(dtype), *names)
+        NEVER_FREED.append(code)
+        add_symbols(code.addresses)
+        SHARED_CODE[dtype] = code
+
+
+def join(one: Code, many: Code) -> None:
+    """Let the entry in `one` call the code `many` for batches of states, and keep `many` alive."""
+    one[-1] = many
+    ctypes.c_void_p.from_address(one.addresses["many_states"]).value = many.addresses["many"]
+
+
+def dispatch(thing: Any, inputs: Sequence[str], option: str, entries: Entries) -> bool:
+    """Make calls of a `vectorcalled` object run `entries[value of option]`, or its `_fallback`."""
+    share("float64")
+    return connect(
+        thing, compile_ir(dispatcher(len(inputs)), "vectorcall"), inputs, option, entries
+    )
+
+
+# ------------------------------------------------------------------ loops
+
+
+class CompiledLoop:
+    """Machine code of a loop: scalar code for few runs, one run per vector lane for many."""
+
+    def __init__(self, loop: Loop, code: Lowered, target: Target) -> None:
+        self.loop, self.code, self.target = loop, code, target
+        self._functions: dict[int, tuple[Any, Code]] = {}
+
+    @property
+    def block(self) -> int:
+        """The number of steps that take a few milliseconds, between two checks for Ctrl-C."""
+        return max(1, LOOP_BLOCK // max(1, self.loop.stages * len(self.code.operations)))
+
+    def run(self, arrays: Arrays, results: Arrays, count: int, threads: int, *steps: int) -> None:
+        """Run a block of steps of `count` runs: first step, number of steps, steps per row."""
+        lanes = self.target.lanes if count >= self.target.lanes else 1
+        function, _ = self._function(lanes)
+        pointers = [address(array) for array in (*arrays, *results)]
+
+        def rows(begin: int, end: int, _alive: Any = (arrays, results)) -> None:
+            function(*pointers, count, min(begin, end - lanes), end, *steps)
+
+        parallel_for(rows, count, lanes, threads, grain=lanes)
+
+    def _function(self, lanes: int) -> tuple[Any, Code]:
+        """Return a function for `lanes` runs at a time, and its code, which must outlive it."""
+        if lanes not in self._functions:
+            text = loop_function(self.loop, self.code, self.target, lanes)
+            code = compile_ir(module(self.target, text), "loop")
+            types = [*[ctypes.c_void_p] * len(self.code.sizes), *[ctypes.c_int64] * len(SCALARS)]
+            function = ctypes.CFUNCTYPE(None, *types)(code.addresses["loop"])
+            self._functions.setdefault(lanes, (function, code))
+        return self._functions[lanes]

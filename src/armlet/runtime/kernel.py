@@ -1,8 +1,8 @@
-"""`Kernel`: a program compiled for this machine."""
+"""`Kernel`: a program compiled by a backend."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 
 from armlet._support.lazy import cached_property
 from armlet._support.validation import integer, one_of
-from armlet.codegen.entry.python import most_rows
-from armlet.codegen.llvm.function import Target
 from armlet.codegen.lower import Lowered, lower
 from armlet.errors import CompileError, DataError
 from armlet.graph import Count, Program
@@ -20,9 +18,8 @@ from armlet.graph.graph import Array
 from armlet.graph.signature import Shape, given_once, leading_axes, return_value
 from armlet.runtime.arrays import library_of
 from armlet.runtime.arrays.traced import record_program
-from armlet.runtime.cpu import CompiledProgram, as_array
-from armlet.runtime.engine import host
-from armlet.runtime.python_call import vectorcalled
+from armlet.runtime.backend import Executable, Target, load_backend
+from armlet.runtime.python_call import Entry, vectorcalled
 
 DTYPES = ("float64", "float32")
 
@@ -42,6 +39,8 @@ class Kernel:
         The type of numbers; arrays of other dtypes are converted.
     target : Target, optional
         The target to compile for; its dtype replaces `dtype`. By default, this machine.
+    backend : {"cpu"}
+        What compiles and runs the program.
 
     Examples
     --------
@@ -56,15 +55,20 @@ class Kernel:
     __slots__ = ("__dict__", "__weakref__", "callee")
 
     def __init__(
-        self, program: Program, dtype: str = "float64", target: Target | None = None
+        self,
+        program: Program,
+        dtype: str = "float64",
+        target: Target | None = None,
+        backend: str = "cpu",
     ) -> None:
         one_of(dtype, "dtype", DTYPES, CompileError)
         program.check_values()
         self.program = program
-        self.target = host(dtype) if target is None else target
+        self.backend = load_backend(backend)
+        self.target = self.backend.host(dtype) if target is None else target
         self.dtype = np.dtype(self.target.dtype)
-        self._arguments = program, dtype, target
-        self._by_rates: dict[frozenset[str], CompiledProgram] = {}
+        self._arguments = program, dtype, target, backend
+        self._by_rates: dict[frozenset[str], Executable] = {}
 
     @cached_property
     def jvp(self) -> Kernel:
@@ -99,26 +103,23 @@ class Kernel:
         return lower(self.program)
 
     @cached_property
-    def _strict_call(self) -> Callable[..., Any]:
+    def _strict_call(self) -> Any:
         """The compiled entry; it returns NotImplemented for arguments that it refuses."""
-        return self.compiled().entry(lambda *_, **__: NotImplemented, "call")
+        entry = Entry(lambda *_, **__: NotImplemented)
+        self.compiled().connect(entry)
+        return entry
 
     def takes_long(self, arrays: Sequence[Any]) -> bool:
         """Whether the first array holds more states than the compiled entry accepts."""
         q = arrays[0] if arrays else None
-        return isinstance(q, np.ndarray) and q.size > self._most_entries
-
-    @cached_property
-    def _most_entries(self) -> int:
-        """The most numbers in the first array of arguments that the compiled entry accepts."""
         size = max((x.size for x in [*self.program.inputs.values()][:1]), default=0)
-        return most_rows(self.code) * max(1, size)
+        return isinstance(q, np.ndarray) and q.size > self.compiled().entry_rows * max(1, size)
 
-    def compiled(self, once: frozenset[str] = frozenset()) -> CompiledProgram:
+    def compiled(self, once: frozenset[str] = frozenset()) -> Executable:
         """Return code for calls in which the inputs `once` have one value for all states."""
         if once not in self._by_rates:
             code = lower(self.program, once) if once else self.code
-            self._by_rates.setdefault(once, CompiledProgram(code, self.target))
+            self._by_rates.setdefault(once, self.backend.compile(code, self.target))
         return self._by_rates[once]
 
     def __call__(
@@ -148,13 +149,11 @@ class Kernel:
             One array per output of the program, of the kernel's dtype, with the leading axes first;
             the array alone if the program has a single output.
         """
-        is_short = threads == 1 and not self.takes_long(arrays) and type(self) is Kernel
-        if is_short and self.compiled().connect(self, self._convert_and_call):
-            connected: Any = self
-            return connected(*arrays, out=out, **named)  # later calls run the compiled entry
-        return self._convert_and_call(*arrays, out=out, threads=threads, **named)
+        if threads == 1 and not self.takes_long(arrays):
+            self.compiled().connect(self)  # later calls run the compiled entry
+        return self._fallback(*arrays, out=out, threads=threads, **named)
 
-    def _convert_and_call(
+    def _fallback(
         self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any
     ) -> Array | Any:
         """Handle a call that the compiled entry refuses: convert arrays, call the entry again."""
@@ -164,7 +163,7 @@ class Kernel:
             return library.evaluate(self, arrays, threads)
         if threads == 1 and not self.takes_long(arrays):
             try:
-                arrays = tuple([as_array(x, self.target.dtype) for x in arrays])
+                arrays = tuple([self.backend.array(x, self.target.dtype) for x in arrays])
             except (TypeError, ValueError):
                 return self.evaluate(*arrays, out=out)
             results = self._strict_call(*arrays, out=out)
@@ -176,40 +175,28 @@ class Kernel:
         """Evaluate the kernel on long batches, or on arguments that the compiled entry refuses."""
         count = integer(threads, "threads", low=1)
         self.program.check_number(arrays)
-        described = self.program.inputs
-        inputs = [self.array(name, x) for name, x in zip(described, arrays, strict=True)]
-        leading, own = leading_axes(described.values(), [x.shape for x in inputs])
-        once = given_once(described.values(), own)
-        shapes = [(*leading, *output.shape) for output in self.program.outputs]
-        results = self._results(shapes, out, inputs)
+        inputs = [self.array(name, x) for name, x in zip(self.program.inputs, arrays, strict=True)]
+        leading, shapes, once = self.shapes([x.shape for x in inputs])
+        results = self.backend.results(shapes, self.target.dtype, out, inputs)
         self.compiled(once).run(inputs, results, prod(leading), count)
         return return_value(results, self.program.single, self.program.names)
+
+    def shapes(self, shapes: Sequence[Shape]) -> tuple[Shape, list[Shape], frozenset[str]]:
+        """Return the leading axes and the shapes of the results for inputs of these shapes.
+
+        The last result has the names of the inputs with one value for all states.
+        """
+        inputs = self.program.inputs.values()
+        leading, own = leading_axes(inputs, shapes)
+        results = [(*leading, *y.shape) for y in self.program.outputs]
+        return leading, results, given_once(inputs, own)
 
     def array(self, name: str, x: ArrayLike) -> Array:
         """Convert x to an array of the kernel's dtype; raise DataError if x is not numeric."""
         try:
-            return as_array(x, self.target.dtype)
+            return self.backend.array(x, self.target.dtype)
         except (TypeError, ValueError) as error:
             raise DataError(f"{name} is not an array of numbers: {error}") from None
-
-    def _results(self, shapes: list[Shape], out: Any, inputs: list[Array]) -> list[Array]:
-        """Return the arrays to write results to: the checked arrays of `out`, or new arrays."""
-        if out is None:
-            return [np.empty(shape, self.dtype) for shape in shapes]
-        results = list(out) if isinstance(out, tuple | list) else [out]
-        if len(results) != len(shapes):
-            raise DataError(f"out has {len(results)} arrays: expected {len(shapes)}")
-        for k, (array, shape) in enumerate(zip(results, shapes, strict=True)):
-            if not isinstance(array, np.ndarray) or array.dtype != self.dtype:
-                kind = getattr(array, "dtype", type(array).__name__)
-                raise DataError(f"out is {kind}: expected a {self.dtype} array")
-            if array.shape != shape:
-                raise DataError(f"out has shape {array.shape}: expected {shape}")
-            if not array.flags.carray:
-                raise DataError("out is not contiguous, aligned and writeable: expected all three")
-            if any(np.may_share_memory(array, x) for x in (*inputs, *results[:k])):
-                raise DataError("out shares memory with another array: expected one of its own")
-        return results
 
     def __repr__(self) -> str:
         arguments = ", ".join(self.program.inputs)

@@ -1,28 +1,18 @@
-"""Calls from Python to compiled entries, as built-in functions or by the vectorcall protocol."""
+"""Objects whose calls run compiled entries, by the vectorcall protocol; arrays in memory."""
 
 import ctypes
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from armlet.codegen.entry.objects import (
-    ARRAY,
-    OWNED,
-    SHARED,
-    SLOT,
-    SPARES,
-    shared_functions,
-    shared_name,
-)
-from armlet.codegen.entry.python import dispatcher
-from armlet.runtime.engine import Code, add_symbols, compile_ir
+from armlet.codegen.entry.objects import ARRAY, OWNED, PLACES, SLOT, SPARES
 
 C = TypeVar("C", bound=type)
 C_TYPES: dict[str, Any] = {"i32": ctypes.c_int32, "ptr": ctypes.c_void_p}
-FASTCALL_KEYWORDS = 0x0080 | 0x0002
 INT, TEXT, POINTER = ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
 
 
@@ -33,8 +23,6 @@ def structure(**fields: Any) -> Any:
 
 ArrayObject = structure(**{name: C_TYPES[kind] for name, kind in ARRAY.items()})
 """NumPy's C structure of an array."""
-MethodDefinition = structure(name=TEXT, function=POINTER, flags=INT, doc=TEXT)
-"""CPython's PyMethodDef."""
 TypeSlot = structure(slot=INT, value=POINTER)
 """CPython's PyType_Slot."""
 TypeSpec = structure(
@@ -71,88 +59,6 @@ def address(array: Any) -> int:
     return ctypes.c_size_t.from_address(id(array) + ArrayObject.data.offset).value
 
 
-class Callee(tuple[Any, ...]):
-    """The `self` of a compiled entry: a tuple that begins with the items of `objects.PLACES`."""
-
-    __slots__ = ()
-
-    @classmethod
-    def of(
-        cls,
-        fallback: Callable[..., Any],
-        inputs: Sequence[str],
-        option: str,
-        entries: dict[Any, Any],
-        code: Code,
-        results: type[tuple[Any, ...]] = tuple,
-    ) -> "Callee":
-        """Return the `self` of a compiled entry, which keeps the entry's code alive."""
-        names = (*inputs, "out", *([option] if option else []))
-        interned = tuple(map(sys.intern, names))
-        return cls((fallback, interned, entries, [None] * SPARES, ("out",), results, code))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as the robot or kernel, since CPython pickles entries as getattr(self, name)."""
-        return _itself, (self[0].__self__,)
-
-
-def _itself(x: Any) -> Any:
-    return x
-
-
-SHARED_CODE: dict[str, Code] = {}
-"""dtype -> code that all entries of the dtype call; its symbols are defined in LLVM."""
-NEVER_FREED: list[Code] = []
-"""All code from `share`, kept alive: two concurrent calls may compile code for a dtype twice."""
-
-
-def share(dtype: str) -> None:
-    """Compile, once per dtype, the functions that its entries share; define their symbols."""
-    if dtype not in SHARED_CODE:
-        names = [shared_name(name, dtype) for name in SHARED]
-        code = compile_ir(shared_functions(dtype), *names)
-        NEVER_FREED.append(code)
-        add_symbols(code.addresses)
-        SHARED_CODE[dtype] = code
-
-
-def fast_call(code: Code, name: str, callee: Callee, doc: str) -> Callable[..., Any]:
-    """Return a built-in Python function that calls the entry of `code` and keeps the code alive.
-
-    The function's `__module__` is a string, as PyTorch's compiler expects.
-    """
-    definition = MethodDefinition(
-        name.encode(), code.addresses["entry"], FASTCALL_KEYWORDS, doc.encode()
-    )
-    owner = Callee((*callee, Code.of(code.addresses, code, definition)))
-    new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype = ctypes.py_object
-    new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    return cast("Callable[..., Any]", new(ctypes.addressof(definition), owner, "armlet"))
-
-
-def dispatcher_call(
-    name: str,
-    fallback: Callable[..., Any],
-    inputs: Sequence[str],
-    option: str,
-    entries: dict[Any, Any],
-    doc: str,
-) -> Callable[..., Any]:
-    """Return a compiled function that calls `entries[value of option]`, or else `fallback`."""
-    if not reads_arrays():
-        return fallback
-    share("float64")
-    code = compile_ir(dispatcher(len(inputs)), "entry")
-    return fast_call(code, name, Callee.of(fallback, inputs, option, entries, code), doc)
-
-
-def join(one: Code, many: Code) -> None:
-    """Let the entry in `one` call the code `many` for batches of states, and keep `many` alive."""
-    one[-1] = many
-    ctypes.c_void_p.from_address(one.addresses["many_states"]).value = many.addresses["many"]
-
-
 # ------------------------------------------------------------------ callable objects
 
 
@@ -181,11 +87,60 @@ def vectorcalled(cls: C) -> C:
     return cast("C", subclass)
 
 
-def connect(thing: Any, callee: Callee, code: Code) -> bool:
-    """Make `code` the `__call__` of a `vectorcalled` instance; return False on failure."""
-    thing.callee = callee
+def connect(
+    thing: Any,
+    code: Any,
+    inputs: Sequence[str],
+    option: str,
+    entries: dict[Any, Any] | None,
+    results: type[tuple[Any, ...]] = tuple,
+) -> bool:
+    """Make `code` the `__call__` of a `vectorcalled` instance; return False on failure.
+
+    Calls that the code refuses run the instance's `_fallback`. What it was connected with before is
+    kept, since another thread may be running it. The instance holds all of this in a tuple, the
+    `%self` of the code, which begins with the items of `objects.PLACES`.
+    """
+    cls, previous = type(thing), getattr(thing, "callee", None)
+    if "_vectorcall" not in vars(cls) or not reads_arrays():
+        return False
+    if previous is not None and previous[len(PLACES)] is code:
+        return True
+    names = tuple(map(sys.intern, (*inputs, "out", *([option] if option else []))))
+    places = (
+        thing._fallback,
+        names,
+        {} if entries is None else entries,
+        [None] * SPARES,
+        ("out",),
+        results,
+    )
+    thing.callee = callee = (*places, code, previous)
     if ctypes.c_void_p.from_address(id(thing) + SLOT).value != id(callee):
         return False
-    there = id(thing) + type(thing)._vectorcall
+    there = id(thing) + cls._vectorcall
     ctypes.c_void_p.from_address(there).value = code.addresses["vectorcall"]
     return True
+
+
+@vectorcalled
+class Entry:
+    """A function that runs compiled code once it is connected, and a Python function until then.
+
+    It has the name, the documentation and the signature of the Python function.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "callee")
+    __call__ = property(attrgetter("_fallback"))
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._fallback: Any = function
+        functools.update_wrapper(self, function)
+
+    def __get__(self, thing: object, _: type | None = None) -> "Entry":
+        """Return the entry itself: as an attribute of a class, it is no method of its objects."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by name, as Python's bound methods are pickled."""
+        return getattr, (self._fallback.__self__, self._fallback.__name__)

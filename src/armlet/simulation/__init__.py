@@ -7,18 +7,3 @@ from armlet.simulation.rollout import rollout
 from armlet.simulation.simulate import Adaptive, MotionError, simulate
 from armlet.simulation.step import Rollouts
 from armlet.simulation.trajectory import Trajectory
-
-__all__ = [
-    "INTEGRATORS",
-    "Adaptive",
-    "Event",
-    "Friction",
-    "Integrator",
-    "MotionError",
-    "Plant",
-    "Rollouts",
-    "Stops",
-    "Trajectory",
-    "rollout",
-    "simulate",
-]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from math import isqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet._support import validation
-from armlet._support.progress import advancing, status
+from armlet._support.progress import advancing
 from armlet.api.functions import Function
 from armlet.api.robot import Robot
 from armlet.errors import DataError, DataWarning, quote
-from armlet.runtime.loop_kernel import LoopKernel
 from armlet.simulation.forces import PREFIX, Plant, cached_rates
 from armlet.simulation.integrators import INTEGRATORS, default_integrator, warn_if_unstable
 from armlet.simulation.step import (
@@ -25,10 +23,10 @@ from armlet.simulation.step import (
     first_inputs,
     has_rows,
     is_finite,
+    loop_kernel,
     make_arm,
     run,
     start_state,
-    step_loop,
 )
 
 Array = NDArray[np.float64]
@@ -164,11 +162,7 @@ def _forward(steps: Steps, q0: Array, qd0: Array, tangents: Mapping[str, ArrayLi
         label, expected = f"the tangent of {name}", f"that of {name}, {shape}"
         along[names[name]] = validation.array(value, label, shape, expected=expected, finite=False)
 
-    def compile_loop() -> LoopKernel:
-        with status(f"tracing steps of {method}"):
-            return LoopKernel(step_loop(arm, method, reduce).jvp(varied))
-
-    kernel = arm.robot._once(("jvp", arm, method, reduce, *varied), compile_loop)
+    kernel = loop_kernel(arm, method, reduce, derivative="jvp", names=varied)
     state = start_state(steps, q0, qd0)
     state_along = [along["q0"], along["qd0"], *(np.zeros(len(x)) for x in state[2:])]
     arrays = [*state, np.array(steps.dt), *steps.values, *state_along, *(along[x] for x in varied)]
@@ -200,7 +194,9 @@ def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollout
         raise DataError("a gradient is that of a cost: expected reduce=, a user function")
     arm, runs, threads = steps.arm, len(q0), steps.threads
     inputs = [x for x in arm.inputs if x.name in names.values()]
-    forward, backward = _loops_of_gradient(steps, [x.name for x in inputs])
+    by, loop = [x.name for x in inputs], (arm, steps.method, steps.reduce)
+    forward = loop_kernel(*loop, derivative="states")
+    backward = loop_kernel(*loop, derivative="vjp", names=by)
     cotangents = [np.zeros_like(q0), np.zeros_like(qd0), np.zeros(runs), np.ones(runs)]
     sums = {x.name: np.zeros((runs, *x.shape)) for x in inputs if not has_rows(x)}
     blocks: dict[str, list[Array]] = {x.name: [] for x in inputs if has_rows(x)}
@@ -248,19 +244,6 @@ def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollout
             by_input[x.name] = by_input[x.name].sum(axis_of_runs[x.rate])
     gradient = {name: by_input[x] for name, x in names.items()}
     return Rollouts(steps.times, q[None], qd[None], cost, gradient)
-
-
-def _loops_of_gradient(steps: Steps, names: Sequence[str]) -> tuple[LoopKernel, LoopKernel]:
-    """Return the forward loop, which records q, qd, t and cost, and the backward loop, compiled."""
-    arm, method, reduce = steps.arm, steps.method, steps.reduce
-
-    def compile_loops() -> tuple[LoopKernel, LoopKernel]:
-        with status(f"tracing steps of {method}"):
-            loop = step_loop(arm, method, reduce)
-            whole = replace(loop, recorded=(*loop.carried,))
-            return LoopKernel(whole), LoopKernel(loop.vjp(names))
-
-    return arm.robot._once(("vjp", arm, method, reduce, *names), compile_loops)
 
 
 def _input_names(steps: Steps, names: Collection[str]) -> dict[str, str]:

@@ -258,15 +258,31 @@ def acceleration_kernel(arm: Arm) -> Kernel:
 
 
 def loop_kernel(
-    arm: Arm, method: str, reduce: Function | None = None, staged: bool = False
+    arm: Arm,
+    method: str,
+    reduce: Function | None = None,
+    staged: bool = False,
+    derivative: str = "",
+    names: Sequence[str] = (),
 ) -> LoopKernel:
-    """Compile the loop of `step_loop`, or return it from the robot's cache."""
+    """Compile the loop of `step_loop`, or return it from the robot's cache.
+
+    With the derivative "jvp" or "vjp" it is that loop's by the inputs `names`; with "states" it
+    records all that is carried, as "vjp" needs it.
+    """
 
     def compile_loop() -> LoopKernel:
         with status(f"tracing steps of {method}"):
-            return LoopKernel(step_loop(arm, method, reduce, staged))
+            step = "step", arm, method, reduce, staged
+            loop = arm.robot._once(step, lambda: step_loop(*step[1:]))
+            if derivative == "states":
+                loop = replace(loop, recorded=(*loop.carried,))
+            elif derivative:
+                loop = getattr(loop, derivative)(names)
+            return LoopKernel(loop)
 
-    return arm.robot._once(("loop", arm, method, reduce, staged), compile_loop)
+    key = "loop", arm, method, reduce, staged, derivative, *names
+    return arm.robot._once(key, compile_loop)
 
 
 # ------------------------------------------------------------------ running it

@@ -1,10 +1,9 @@
 """The entry point from Python to a kernel, in LLVM IR that is compiled with the kernel.
 
-CPython calls `@entry` as a built-in function (METH_FASTCALL | METH_KEYWORDS), and `@vectorcall` to
-call an object. Both take one state or a small batch, by position or by name, with or without
-`out`. Contiguous arrays of the kernel's dtype are read in place; short vectors in lists or in other
-arrays are copied. All other calls, including those with invalid arguments, are passed on to a
-Python function, the first item of the tuple `%self` (see `objects.PLACES`).
+CPython calls `@vectorcall` to call an object. It takes one state or a batch of up to a few
+milliseconds, by position or by name, with or without `out`. Contiguous arrays of the kernel's dtype
+are read in place; short vectors in lists or in other arrays are copied. All other calls, including
+invalid ones, go to a Python function, the first item of `%self` (see `objects.PLACES`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,8 +19,10 @@ FEW = 32
 """Batches of fewer rows are computed row by row until the code for batches is compiled."""
 COPIED = 1024
 """Largest number of entries to copy from an input that cannot be read in place."""
-BATCH = 2**18
-"""Largest number of operations in one call, during which Ctrl-C and other threads must wait."""
+BATCH = 2**22
+"""Largest number of operations in one call, during which Ctrl-C must wait."""
+HELD = 2**18
+"""Largest number of operations in one call, during which other threads must wait."""
 CHECKED = 16
 """Largest number of `out` arrays: each is checked for overlap with all arrays before it."""
 MANY = "@many_states = global ptr null"
@@ -29,9 +30,9 @@ MANY = "@many_states = global ptr null"
 IR = read_blocks("entry.ll")
 
 
-def most_rows(code: Lowered) -> int:
-    """Return the largest number of rows of a batch that an entry point takes."""
-    return max(1, BATCH // max(1, len(code.operations)))
+def most_rows(code: Lowered, operations: int = BATCH) -> int:
+    """Return how many rows take at most `operations`: by default those an entry point takes."""
+    return max(1, operations // max(1, len(code.operations)))
 
 
 def entry(code: Lowered, dtype: str, lanes: int) -> str:
@@ -65,15 +66,15 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
         *_merge_inputs(inputs, outputs, {"float64": 8, "float32": 4}[dtype]),
         *_arrays_of_out(len(inputs), len(outputs)),
         IR["single"]() if code.single else _result_tuple(len(outputs)),
-        _run(arrays, len(outputs), lanes),
+        _run(arrays, len(outputs), lanes, most_rows(code, HELD)),
         IR["slow"](),
     ]
     return module_text([*SHARED.values(), MANY, *text, IR["vectorcall"]()], dtype)
 
 
 def dispatcher(inputs: int) -> str:
-    """Return LLVM IR of an @entry that dispatches calls to the functions for an option's values."""
-    text = [_arguments(inputs, "slow", ()), IR["slow"]()]
+    """Return LLVM IR of an entry that dispatches calls to the functions for an option's values."""
+    text = [_arguments(inputs, "slow", ()), IR["slow"](), IR["vectorcall"]()]
     return module_text([*SHARED.values(), *text], "float64")
 
 
@@ -180,12 +181,13 @@ def _result_tuple(outputs: int) -> str:
     )
 
 
-def _run(arrays: Mapping[str, Shape], outputs: int, lanes: int) -> str:
+def _run(arrays: Mapping[str, Shape], outputs: int, lanes: int, held: int) -> str:
     places = (IR["place"](name=name, size=prod(shape)) for name, shape in arrays.items())
     return IR["run"](
         data=(f"%r{k}.data = field data of %r{k}" for k in range(outputs)),
         pointers=", ".join(f"ptr %{name}.data" for name in arrays),
         lanes=lanes,
+        held=held,
         places=places,
         here=", ".join(f"ptr %{name}.here" for name in arrays),
     )

@@ -240,7 +240,9 @@ failed$k:
 $undo
 
 ;; run
-; Run the kernel: on one state, on rows of states at once, or on one row after the other.
+; Run the kernel: on one state, on rows of states at once, or on one row after the other. Other threads
+; may run Python meanwhile if there are many rows: the caller, the frame of this function and %self hold
+; all that the kernel reads and writes.
 $data
 br i1 %batch, label %rows_of_states, label %one_state
 one_state:
@@ -253,7 +255,15 @@ rows_of_states:
 %at_once = and i1 %enough, %compiled
 br i1 %at_once, label %all_rows, label %row
 all_rows:
+%long = icmp sgt i64 %rows, $held
+br i1 %long, label %unlocked, label %locked
+locked:
 call void %many($pointers, i64 0, i64 %rows)
+br label %done
+unlocked:
+%thread = call ptr @PyEval_SaveThread()
+call void %many($pointers, i64 0, i64 %rows)
+call void @PyEval_RestoreThread(ptr %thread)
 br label %done
 row:
 %i = phi i64 [ 0, %rows_of_states ], [ %i.next, %this ]

@@ -6,8 +6,8 @@ the tangents. The transpose of this derivative is the primitive with the kernel 
 """
 
 import ctypes
-import hashlib
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import jax
@@ -17,17 +17,14 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
-from armlet.codegen.entry.xla import xla_entry
-from armlet.codegen.lower import lower
 from armlet.errors import CompileError, DataError
-from armlet.graph.signature import Shape, given_once, leading_axes, return_value
+from armlet.graph.signature import return_value
 from armlet.libraries import is_nested
 from armlet.runtime.arrays import ON_A_GPU, Computation, broadcast_mapped, extra_axes, unnested
-from armlet.runtime.engine import Code, compile_ir
 from armlet.runtime.kernel import DTYPES, Kernel
 
-REGISTERED: dict[str, Code] = {}
-"""Registered name -> machine code, which XLA may call until the process ends."""
+REGISTERED: set[str] = set()
+"""The names of functions that XLA may call until the process ends."""
 
 
 def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
@@ -48,7 +45,7 @@ def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> A
             'dtype="float32", or jax.config.update("jax_enable_x64", True)'
         )
     inputs = [_array(name, x, kernel) for name, x in zip(program.inputs, arrays, strict=True)]
-    leading_axes(program.inputs.values(), [x.shape for x in inputs])
+    kernel.shapes([x.shape for x in inputs])
     results = kernel_p.bind(*_varying(inputs), kernel=kernel, transpose=None)
     return return_value(results, program.single, program.names)
 
@@ -97,13 +94,6 @@ arguments of `transpose` are the other arguments, followed by the cotangents of 
 kernel_p.multiple_results = True
 
 
-def _shapes(kernel: Any, shapes: Sequence[Shape]) -> tuple[list[Shape], frozenset[str]]:
-    """Return the shapes of the results, and the names of inputs with one value for all states."""
-    inputs = kernel.program.inputs.values()
-    leading, own = leading_axes(inputs, shapes)
-    return [(*leading, *y.shape) for y in kernel.program.outputs], given_once(inputs, own)
-
-
 @kernel_p.def_impl
 def _evaluate_concrete(*arrays: Any, kernel: Any, transpose: Any) -> list[Any]:
     """Evaluate the kernel on concrete (not traced) arrays, which are read in place."""
@@ -120,7 +110,7 @@ def _evaluate_concrete(*arrays: Any, kernel: Any, transpose: Any) -> list[Any]:
 
 @kernel_p.def_abstract_eval
 def _abstract(*avals: Any, kernel: Any, transpose: Any) -> list[Any]:
-    shapes, _ = _shapes(kernel, [x.shape for x in avals])
+    _, shapes, _ = kernel.shapes([x.shape for x in avals])
     if not avals or not _device_axes(avals[0]):
         return [jax.core.ShapedArray(shape, kernel.dtype) for shape in shapes]
     mesh = avals[0].sharding.mesh
@@ -174,22 +164,13 @@ def _batch(
 
 
 def _lower(context: Any, *args: Any, kernel: Any, transpose: Any) -> Any:
-    shapes, once = _shapes(kernel, [x.shape for x in context.avals_in])
-    leading = shapes[0][: len(shapes[0]) - kernel.program.outputs[0].ndim]
-    name = _register(kernel, once, int(np.prod(leading)) >= kernel.target.lanes)
-    return jax.ffi.ffi_lowering(name)(context, *args)
-
-
-def _register(kernel: Any, once: frozenset[str], at_once: bool) -> str:
-    """Register a kernel with XLA; return the registered name, a digest of the code."""
-    text, callees = xla_entry(lower(kernel.program, once), kernel.target, at_once)
-    name = f"armlet_{hashlib.sha256(''.join([text, *callees]).encode()).hexdigest()[:32]}"
+    leading, _, once = kernel.shapes([x.shape for x in context.avals_in])
+    name, address = kernel.compiled(once).xla_function(prod(leading))
     if name not in REGISTERED:
-        code = compile_ir(text, "xla", callees=callees)
-        function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(code.addresses["xla"])
+        function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address)
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(function), platform="cpu")
-        REGISTERED[name] = code
-    return name
+        REGISTERED.add(name)
+    return jax.ffi.ffi_lowering(name)(context, *args)
 
 
 def _refuse(context: Any, *args: Any, kernel: Any, transpose: Any) -> Any:

@@ -1,0 +1,79 @@
+"""Backends, which compile lowered programs and loops and run them on their own arrays.
+
+A backend is a module with the functions of `Backend`. Kernels and loop kernels know no other.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from armlet._support.validation import one_of
+from armlet.codegen.lower import Lowered
+from armlet.errors import CompileError
+from armlet.graph import Loop
+from armlet.graph.graph import Array
+from armlet.graph.signature import Shape
+
+BACKENDS = {"cpu": "armlet.runtime.cpu"}
+"""Name -> module, which is imported when something is compiled for the backend."""
+Arrays = Sequence[Array]
+Entries = dict[Any, Any] | None
+"""Value of an option, such as the name of a frame -> what calls with this value run."""
+
+
+class Target(Protocol):
+    """What a backend compiles for, such as a processor, and the dtype of all numbers."""
+
+    @property
+    def dtype(self) -> str: ...
+
+
+class Executable(Protocol):
+    """A program, or a loop around it, as compiled by a backend."""
+
+    @property
+    def entry_rows(self) -> int:
+        """The most states of a call that `connect` takes from Python; 0 if it never does."""
+
+    def connect(self, thing: Any, option: str = "", entries: Entries = None) -> bool:
+        """Make calls of an object run compiled code, without Python; return False on failure."""
+
+    def run(self, arrays: Arrays, results: Arrays, count: int, threads: int, *steps: int) -> None:
+        """Write the results of `count` states or runs to `results`.
+
+        For a loop, `steps` are the first step, the number of steps, and that of steps per row.
+        """
+
+    @property
+    def block(self) -> int:
+        """The number of steps of a loop between two checks for Ctrl-C."""
+
+    def xla_function(self, rows: int) -> tuple[str, int]:
+        """Return the name and the address of a function that XLA calls with `rows` states."""
+
+
+class Backend(Protocol):
+    """Interface of the modules in `BACKENDS`."""
+
+    def host(self, dtype: str) -> Any:
+        """Return the target of this machine."""
+
+    def compile(self, code: Lowered, target: Any, loop: Loop | None = None) -> Executable:
+        """Compile a lowered program, or a loop with this program as its body."""
+
+    def array(self, x: Any, dtype: str) -> Array:
+        """Convert x to an array that compiled code reads; TypeError or ValueError if it cannot."""
+
+    def results(
+        self, shapes: Sequence[Shape], dtype: str, out: Any = None, inputs: Sequence[Array] = ()
+    ) -> list[Array]:
+        """Return the arrays to write results to: the checked arrays of `out`, or new arrays."""
+
+    def dispatch(self, thing: Any, inputs: Sequence[str], option: str, entries: Entries) -> bool:
+        """Make calls of an object run `entries[value of option]`; return False on failure."""
+
+
+def load_backend(name: str) -> Backend:
+    """Return the backend of this name; raise CompileError if there is none."""
+    one_of(name, "backend", BACKENDS, CompileError)
+    return cast("Backend", import_module(BACKENDS[name]))
