@@ -234,7 +234,7 @@ class RobotModel(ComparedByData):
         upper = np.where(has_upper, self.upper, lower + span)
         shape = () if size is None else np.atleast_1d(size)
         u = np.random.default_rng(rng).random((*shape, self.nv)), "nv"
-        return self._by_coordinate("random", u, (lower, "nq"), (upper, "nq"))
+        return self._by_coordinate("random", u=u, lower=(lower, "nq"), upper=(upper, "nq"))
 
     def integrate(self, q: ArrayLike, v: ArrayLike) -> NDArray[Any]:
         """Return the positions reached from q by the displacement v, of shape (..., nq).
@@ -248,29 +248,30 @@ class RobotModel(ComparedByData):
         >>> robot.integrate([0.5, 1.0], robot.difference([0.5, 1.0], [0.75, 0.0])).tolist()
         [0.75, 0.0]
         """
-        return self._by_coordinate("integrate", (q, "nq"), (v, "nv"))
+        return self._by_coordinate("integrate", q=(q, "nq"), v=(v, "nv"))
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> NDArray[Any]:
         """Return the displacement v of shape (..., nv) for which integrate(q0, v) is q1."""
-        return self._by_coordinate("difference", (q0, "nq"), (q1, "nq"))
+        return self._by_coordinate("difference", q0=(q0, "nq"), q1=(q1, "nq"))
 
     def _rate(self, delta: Any, v: Any) -> Any:
         """Return the rate of δ while the robot, at integrate(q0, δ), moves with the velocity v."""
-        return self._by_coordinate("rate", (delta, "nv"), (v, "nv"))
+        return self._by_coordinate("rate", delta=(delta, "nv"), v=(v, "nv"))
 
-    def _by_coordinate(self, name: str, *sized: tuple[Any, str]) -> NDArray[Any]:
+    def _by_coordinate(self, name: str, **arguments: tuple[Any, str]) -> NDArray[Any]:
         """Return the results of a function of the joint types, joined along the last axis.
 
         Its arguments are arrays, each with the name of its size, "nq" or "nv".
         """
-        arrays = [x if hasattr(x, "shape") else np.asarray(x) for x, _ in sized]
-        for x, (_, size) in zip(arrays, sized, strict=True):
-            if x.shape[-1:] != (expected := getattr(self, size),):
-                raise DataError(f"{name} has shape {tuple(x.shape)}: expected (..., {expected})")
+        sizes = [size for _, size in arguments.values()]
+        arrays = [x if hasattr(x, "shape") else np.asarray(x) for x, _ in arguments.values()]
+        for argument, x, size in zip(arguments, arrays, sizes, strict=True):
+            if x.shape[-1:] != (n := getattr(self, size),):
+                raise DataError(f"{argument} has shape {tuple(x.shape)}: expected (..., {n})")
         if name in self._of_vector_spaces:
             return self._of_vector_spaces[name](*arrays)
         types = [joint.type for joint in self.coordinates]
-        ends = (np.cumsum([getattr(x, size) for x in types])[:-1] for _, size in sized)
+        ends = (np.cumsum([getattr(x, size) for x in types])[:-1] for size in sizes)
         columns = (np.split(x, at, axis=-1) for x, at in zip(arrays, ends, strict=True))
         rows = zip(types, *columns, strict=True)
         return np.concatenate([getattr(joint, name)(*row) for joint, *row in rows], axis=-1)
