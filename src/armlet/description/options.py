@@ -21,7 +21,7 @@ PASSIVE: tuple[Passive, ...] = get_args(Passive)
 def fix_unsupported(
     description: Description, lock: Mapping[str, float]
 ) -> tuple[Description, dict[str, float]]:
-    """Replace unsupported joints locked at 0 by fixed joints; return the result and other locks."""
+    """Make unsupported joints that are locked at 0 fixed; return the result and remaining locks."""
     zero = {name for name, value in lock.items() if value == 0}
     fixed = {j.name for j in description.joints if j.kind in UNSUPPORTED_JOINTS and j.name in zero}
     joints = (replace(j, kind="fixed") if j.name in fixed else j for j in description.joints)

@@ -20,10 +20,10 @@ def newton_euler(
 ) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by augmented bodies and the angular acceleration tensor.
 
-    At every angle of a revolute joint, the mass beyond it acts on the parent like a point mass at
-    the joint's origin, and is therefore lumped there, off-line. Augmented body i has the first
-    moment uᵢ and the inertia Kᵢ of body i and of these point masses. The mass mᵢ is zero if joint i
-    is revolute, because the mass is then lumped on the parent.
+    The origin of a revolute joint is fixed in both of its bodies. Off-line, the mass beyond it is
+    therefore moved to the parent, as a point mass at that origin, and joint torques stay the same.
+    Augmented body i has the first moment uᵢ and the inertia Kᵢ of body i and of the point masses
+    moved to it. Its mass mᵢ is zero if joint i is revolute.
 
     `angular_motions` computes ω, ω̇ and Ω = ω̇~ + ω̃ ω̃, and `accelerations` the acceleration a of each
     origin. About its origin, each body needs the wrench

@@ -176,7 +176,7 @@ class Box(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """The options of `Physical` for one robot; all `bodies`, (nb, 10), are physical."""
+    """The options of `Physical` for one robot; each row of `bodies` (nb, 10) is a physical body."""
 
     bodies: Array
     distance: Distance = "entropic"
@@ -232,8 +232,8 @@ def _box(robot: Robot, name: str, corners: tuple[ArrayLike, ArrayLike]) -> Box:
 def _scale(prior: Array, A: Array) -> Array:
     """Return the matrix T such that standard parameters are `prior + T y`, with y of order 1.
 
-    The columns of A are torques for unit parameters. T scales the column of each drive parameter to
-    the spectral norm of the columns of all bodies together. The prior of drive parameters is zero.
+    The columns of A are torques for unit parameters. In A T, the norm of each drive parameter's
+    column is the spectral norm of the bodies' columns. The prior of drive parameters is zero.
     """
     count = prior.size
     T = np.zeros((A.shape[1], A.shape[1]))
