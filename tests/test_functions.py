@@ -1,6 +1,7 @@
 """Functions of your own: they compute what NumPy does, and are programs like any other."""
 
 import ctypes
+import functools
 import inspect
 import math
 import pickle
@@ -442,6 +443,49 @@ def test_a_guard_of_a_division_guards_its_derivative(name, mode):
             assert np.isfinite(derivative(np.array(x))).all()
 
 
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_derivatives_are_true_where_two_branches_meet(mode):
+    """First and second derivatives where the arguments of logaddexp are equal."""
+    for function, first, second in (
+        (lambda x: np.logaddexp(x, -x), 0, 1),
+        (lambda x: np.logaddexp(0, x), 0.5, 0.25),
+        (lambda x: np.logaddexp(x, 0), 0.5, 0.25),
+        (lambda x: np.logaddexp2(x, -x), 0, math.log(2)),
+    ):
+        once = armlet.function(x=())(function).derivative("x", mode)
+        assert once.function()(np.zeros(())) == pytest.approx(first, abs=1e-15)
+        assert once.derivative("x", mode).function()(np.zeros(())) == pytest.approx(second)
+    far = armlet.function(x=(), y=())(lambda x, y: np.logaddexp(x, y))
+    assert far(1000.0, -1000.0) == far(-1000.0, 1000.0) == 1000
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_sinc_and_its_derivatives_are_accurate_near_zero(mode):
+    mpmath = pytest.importorskip("mpmath")
+    sinc = armlet.function(x=())(lambda x: np.sinc(x))
+    once = sinc.derivative("x", mode)
+    programs = sinc, once, once.derivative("x", mode)
+    with mpmath.workdps(60):
+        for x in (1e-8, -1e-6, 1e-4, 1e-3, -0.00999, 0.01, 0.0101, -0.1, 0.7, 2.3):
+            true = mpmath.taylor(lambda x: mpmath.sincpi(x), x, 2)
+            for program, value in zip(programs, (true[0], true[1], 2 * true[2]), strict=True):
+                found = float(program.function()(np.array(x)))
+                assert found == pytest.approx(float(value), rel=1e-9)
+    at_zero = [float(program.function()(np.zeros(()))) for program in programs]
+    assert at_zero == pytest.approx([1, 0, -(math.pi**2) / 3], rel=1e-14)
+
+
+def test_an_infinite_limit_is_no_limit():
+    unlimited = armlet.function(x=2)(
+        lambda x: np.clip(x, 0, np.inf) + x.clip(-np.inf, 1) + np.maximum(-np.inf, x)
+    )
+    assert unlimited([-3.0, 4.0]).tolist() == [-6, 9]
+    assert (
+        unlimited.count()
+        == armlet.function(x=2)(lambda x: np.maximum(x, 0) + np.minimum(x, 1) + x).count()
+    )
+
+
 def test_derivatives_of_libraries_do_not_see_what_is_not_chosen():
     jax, torch = pytest.importorskip("jax"), pytest.importorskip("torch")
     guarded = armlet.function(x=2)(GUARDS["unit vector"])
@@ -570,6 +614,18 @@ def test_a_function_keeps_its_name_and_pickles():
     assert operational_space.__doc__.startswith("Acceleration of the tool")
     assert pickle.loads(pickle.dumps(reach)) is reach
     assert repr(reach) == "<Function reach(q, qd, target)>"
+
+
+def test_a_callable_object_without_a_name_is_a_function():
+    class Twice:
+        def __call__(self, x):
+            return 2 * x
+
+    for callable_object in (functools.partial(lambda factor, x: factor * x, 2), Twice()):
+        doubled = armlet.function(x=2)(callable_object)
+        assert doubled([1, 2]).tolist() == [2, 4]
+        assert repr(doubled) == "<Function function(x)>"
+        assert "void function(" in doubled.source()
 
 
 def test_arguments_may_be_named_and_have_defaults():

@@ -32,10 +32,30 @@ def test_a_known_payload_is_not_part_of_the_arm(logs):
     for estimator in ("weighted", "robust", "instrumental"):
         found = armlet.identify(robot, logs[1], physical=False, estimator=estimator)
         assert (np.abs(found.values - true) < 4 * found.deviations).all()
-    carried = armlet.identify(robot, replace(logs[1], payload=None), physical=False)
+    carried = armlet.identify(robot, replace(logs[1], payloads=()), physical=False)
     assert (np.abs(carried.values - true) > 10 * carried.deviations).any()
     _, measured, predicted = found.compare(found.samples[0])
     assert np.linalg.norm(measured - predicted) < 0.03 * np.linalg.norm(measured)
+
+
+def test_known_payloads_add_up_as_those_of_a_robot_do():
+    second = 0.7, (0.3, -0.1, 0.05), None, "link1"
+    true = armlet.minimal_parameters(robot, friction=True).values
+    loaded = recorded(robot.with_payload(*PAYLOAD).with_payload(*second), 4, duration=12.0)
+    both = loaded.with_payload(*PAYLOAD).with_payload(*second)
+    found = armlet.identify(robot, both, physical=False)
+    assert (np.abs(found.values - true) < 4 * found.deviations).all()
+    turned = loaded.with_payload(*second).with_payload(*PAYLOAD)
+    other = armlet.identify(robot, turned, physical=False)
+    np.testing.assert_allclose(other.values, found.values, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("mass", [-1, np.nan, "heavy", [1, 2]])
+def test_the_mass_of_a_known_payload_is_checked(logs, mass):
+    with pytest.raises(
+        DataError, match=r"the payload's mass is .*: expected one number, 0 or more"
+    ):
+        logs[0].with_payload(mass, (0, 0, 0))
 
 
 def test_gains_are_found_by_a_known_payload(logs):

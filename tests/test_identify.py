@@ -799,7 +799,7 @@ def test_an_arm_with_coupled_joints_is_identified_with_every_option(cvxpy, coupl
     assert re.findall(r"<tr><td>(\w+)</td>", table) == ["joint1", "joint2", "joint3"]
     titles = [note.text for note in found.plot().layout.annotations]
     assert titles == ["joint1 (Nm)", "joint3 (Nm)"]
-    loaded = replace(carried, payload=None)
+    loaded = replace(carried, payloads=())
     assert armlet.identification.identify_payload(coupled, loaded).mass == pytest.approx(2, rel=0.1)
 
 
@@ -865,8 +865,12 @@ def test_anything_but_logs_is_refused_with_what_was_passed(estimate):
     for logs in (armlet.Log, [armlet.Log], 3, [None], {1: 2}):
         with pytest.raises(DataError, match=r"logs has .*: expected an armlet\.Log, as armlet"):
             estimate(robot, logs)
-    with pytest.raises(DataError, match="logs has the path 't': expected"):
-        estimate(robot, {"t": np.zeros(3)})
+    text = (
+        r"logs has \{'t': .*Log\.read\(path or mapping, robot\) or armlet\.Log\(t, q, tau\) returns"
+    )
+    for logs in ({"t": np.zeros(3)}, [{"t": np.zeros(3)}]):
+        with pytest.raises(DataError, match=text):
+            estimate(robot, logs)
 
 
 @pytest.mark.parametrize(
@@ -1133,6 +1137,35 @@ def test_predictions_are_those_of_the_arm_that_is_written(cvxpy):
     assert (*curves,) == ("measured", *others)
     np.testing.assert_allclose(curves["predicted, consistent"].y, predicted[:1500, 0])
     assert curves["predicted, least squares"].visible == "legendonly"
+
+
+def test_torques_are_predicted_for_one_state_and_for_any_leading_axes():
+    """With friction, springs and further columns, of which one is an `armlet.function`."""
+    robot = random_arm(2, n=2)
+    cubic = armlet.function(robot)(lambda q: q**3)
+    model = TorqueModel(friction=["viscous"], extra={"k": cubic, "c": lambda q, qd, qdd: qd**3})
+    found = armlet.identify(robot, recorded(robot, 3, duration=8.0), model=model, physical=False)
+    state = np.random.default_rng(0).uniform(-1, 1, (3, 2, 3, 2))
+    rows = state.reshape(3, 6, 2)
+    for all_states, by_row in (
+        (found.torques(*state), found.torques(*rows)),
+        *zip(found.predict(*state), found.predict(*rows), strict=True),
+    ):
+        assert all_states.shape == (2, 3, 2)
+        np.testing.assert_allclose(all_states.reshape(6, 2), by_row, rtol=1e-12, atol=1e-12)
+    one, deviations = found.predict(*rows[:, 4].tolist())
+    np.testing.assert_allclose(one, found.torques(*rows)[4], rtol=1e-12, atol=1e-12)
+    assert one.shape == deviations.shape == found.torques(*rows[:, 4].tolist()).shape == (2,)
+    with pytest.raises(DataError, match=r"qdd has leading axes \(1,\), q has \(\)"):
+        found.torques([0, 0], [0, 0], [[0, 0]])
+
+
+def test_a_further_column_that_is_not_finite_is_named_with_its_first_state():
+    robot = random_arm(2, n=2)
+    log = recorded(robot, 3, duration=8.0)
+    model = TorqueModel(extra={"k": lambda q, qd, qdd: np.where(q > 0.5, np.nan, q)})
+    with pytest.raises(DataError, match=r"column 'k' is not finite, first at q = \[.*qdd = .*nan"):
+        armlet.identify(robot, log, model=model, physical=False)
 
 
 def test_a_browser_shows_the_report_without_errors(found, tmp_path):

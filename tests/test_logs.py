@@ -767,8 +767,14 @@ def test_currents_times_gains_are_torques(robot, run):
 
 def test_transmissions_that_do_not_fit_are_refused(robot, run):
     for options, text in (
-        ({"ratios": [1, 2, 3]}, "ratios= is .* a finite number for each of 2 joints"),
-        ({"ratios": {"joint9": 2}}, "ratios= names joint 'joint9': expected joint1, joint2"),
+        (
+            {"ratios": [1, 2, 3]},
+            r"ratios= has shape \(3,\): expected a finite number for each of 2 joints",
+        ),
+        (
+            {"ratios": {"joint9": 2}},
+            "a joint of ratios= is 'joint9': expected one of joint1, joint2",
+        ),
         ({"ratios": [0, 1]}, "ratios= cannot be inverted"),
         ({"ratios": np.ones((2, 2))}, "ratios= cannot be inverted"),
         ({"ratios": np.ones((2, 3))}, r"ratios= has shape \(2, 3\): expected shape \(2, 2\)"),
@@ -809,8 +815,48 @@ def test_numbers_that_are_missing_are_named(robot, run):
 def test_a_log_needs_rows(robot, run):
     with pytest.raises(DataError, match="expected at least two times"):
         Log.read({name: x[:1] for name, x in run.items()}, robot)
-    with pytest.raises(DataError, match=r"q has shape \(4, 2\): expected \(3, 2\)"):
+    with pytest.raises(DataError, match=r"q has shape \(4, 2\): expected \(3, joints\)"):
         Log(np.arange(3.0), np.zeros((4, 2)), np.zeros((3, 2)))
+
+
+def test_arrays_of_another_shape_are_refused_with_the_shape_of_a_log(run):
+    t, q, tau = run["t"], run["q"], run["tau"]
+    for wrong in (q.T, q[:, 0], q[1:]):
+        with pytest.raises(DataError, match=r"log: q has shape .*: expected \(400, joints\), one"):
+            Log(t, wrong, tau)
+    with pytest.raises(DataError, match=r"log: tau has shape \(400,\): expected \(400, 2\), one"):
+        Log(t, q, tau[:, 0])
+    with pytest.raises(DataError, match=r"q has shape \(400, 2\): expected \(400, 3\), one"):
+        Log(t, q, tau, joints=("a", "b", "c"))
+
+
+def test_a_log_does_not_change_with_the_arrays_that_it_is_made_of(run):
+    own = {name: x.copy() for name, x in run.items()}
+    log = Log(**own)
+    for name, x in own.items():
+        x += 1
+        np.testing.assert_array_equal(getattr(log, name), run[name])
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(log, name)[0] = 0
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize(
+    "units", ["s deg deg mNm mNm", "[s] [deg] [deg] [mNm] [mNm]", "(s) (°) (°) (mN·m) (mN·m)", None]
+)
+def test_a_line_of_units_and_the_encodings_of_spreadsheets_are_read(
+    robot, run, tmp_path, encoding, units
+):
+    scale = (1, 1) if units is None else (np.rad2deg(1), 1e3)
+    rows = np.c_[run["t"], scale[0] * run["q"], scale[1] * run["tau"]]
+    lines = ["\t".join(map(repr, row)) for row in rows.tolist()]
+    above = [] if units is None else [units.replace(" ", "\t")]
+    text = "\n".join(["a title", "t\tq1\tq2\ttau1\ttau2", *above, *lines, ""])
+    mark = "\ufeff" if encoding == "utf-16-be" else ""  # Python writes the one of utf-16 itself
+    (tmp_path / "run.txt").write_text(mark + text, encoding=encoding)
+    log = Log.read(tmp_path / "run.txt", robot)
+    same(log, {name: run[name] for name in ("t", "q", "tau")})
+    assert not any("line break" in note for note in log.notes)
 
 
 def test_a_joint_that_never_moves_is_named(robot, run):

@@ -10,6 +10,7 @@ import csv
 import json
 import re
 import zipfile
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,8 @@ from armlet._support.files import replacing, shown_path
 from armlet._support.optional import require
 from armlet.errors import ArmletError, DataError, listing, quote
 
+UNITS = re.compile(r"[\[(]?(-|°|[munkc]?[smNA][·. ]?m?|m?rad|m?deg|rev|rpm)(/s(\^?2|²)?)?[\])]?")
+"""Pattern of a cell in a line of units, which may follow the line of column names."""
 UNNAMED = ""
 """Name for an array that has no name in its file."""
 METADATA = "metadata"
@@ -108,12 +111,14 @@ def check_increasing(t: NDArray[np.float64], where: str) -> None:
 def read_text(path: Path) -> Table:
     """Read the columns of a text file, with or without a line of column names.
 
-    A file that is not valid UTF-8 is read as Latin-1, since units may contain ° or µ.
+    A file that is not valid UTF-8 is read as Latin-1, since units may contain ° or µ; a file that
+    starts with the byte order mark of UTF-16, which Excel's Unicode text does, is read as UTF-16.
     """
     try:
         return _read_text(path, "utf-8-sig")
-    except UnicodeDecodeError:
-        return _read_text(path, "latin-1")
+    except UnicodeDecodeError as error:
+        is_utf16 = error.object.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+        return _read_text(path, "utf-16" if is_utf16 else "latin-1")
 
 
 def _read_text(path: Path, encoding: str) -> Table:
@@ -128,8 +133,8 @@ def _read_text(path: Path, encoding: str) -> Table:
     except ValueError:
         rows = None
     with path.open("rb") as raw:
-        raw.seek(-1, 2)
-        is_ended = raw.read() in b"\r\n"
+        raw.seek(max(-2, -path.stat().st_size), 2)
+        is_ended = raw.read().replace(b"\0", b"")[-1:] in b"\r\n"  # UTF-16 has zeros
     if rows is None or (names and len(names) != rows.shape[1]):
         with path.open(encoding=encoding) as file:
             below = islice(enumerate(file, 1), skipped, None)
@@ -146,15 +151,18 @@ def _read_text(path: Path, encoding: str) -> Table:
 
 def _head(path: Path, lines: Iterable[str]) -> tuple[list[str], str | None, int]:
     """Return the column names, the separator, and the number of lines before the numbers."""
-    above, texts = "", 0
+    before, above, texts = "", "", 0
     for k, line in enumerate(islice(lines, 1000)):
         if not line.strip():
             continue
         separator = next((s for s in (";", "\t", ",") if s in line), None)
         if any(map(_is_number, _cells(line, separator))):
-            names = _cells(above.lstrip("#% "), separator)
+            names, units = (_cells(x.lstrip("#% "), separator) for x in (before, above))
+            has_units = len(names) == len(units) and all(map(UNITS.fullmatch, units))
+            pairs = zip(names, units, strict=False)
+            names = [f"{x} [{y.strip('[()]')}]" for x, y in pairs] if has_units else units
             return names if len(names) > 1 or separator is None else [], separator, k
-        above, texts = line.strip(), texts + 1
+        before, above, texts = above, line.strip(), texts + 1
     if texts == 1 and separator and len(names := _cells(above.lstrip("#% "), separator)) > 1:
         return names, separator, 0  # a table without rows
     raise DataError(f"{path.name} has no numbers in its first thousand lines")

@@ -75,10 +75,7 @@ def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., An
     for robot in robots:
         validation.instance(robot, "robot", RobotModel, "@armlet.function(robot)")
 
-    def decorate(function: Callable[..., Any]) -> Function:
-        return Function(function, _inputs(function, robots, shapes))
-
-    return decorate
+    return lambda function: Function(function, _inputs(function, robots, shapes))
 
 
 @vectorcalled
@@ -96,6 +93,8 @@ class Function:
     def __init__(self, function: Callable[..., object], inputs: Mapping[str, Input]) -> None:
         self.inputs = dict(inputs)
         update_wrapper(self, function)
+        for name in ("__name__", "__qualname__"):
+            vars(self).setdefault(name, "function")  # a callable object may have no name
         self._function = function
         self._kernels: dict[str, Kernel] = {}
 
@@ -177,7 +176,7 @@ class Function:
                 raise
             raise untraceable_function(error) from error
         outputs, single, names = self._outputs(result)
-        return Composition(vars(self)["__name__"], self.inputs, recording, outputs, single, names)
+        return Composition(self.__name__, self.inputs, recording, outputs, single, names)
 
     def _outputs(self, result: Any) -> tuple[list[Any], bool, Names | None]:
         """Return the result arrays, whether the result is a single array, and result names."""
@@ -193,7 +192,7 @@ class Function:
             for x in (array := np.asarray(y, dtype=object)).flat:
                 if graph_of([x]) is None and not isinstance(x, NUMBERS):
                     raise CompileError(
-                        f"{vars(self)['__name__']} returns {quote(x)}: expected arrays of numbers "
+                        f"{self.__name__} returns {quote(x)}: expected arrays of numbers "
                         "and of what it computes, or a tuple or a dictionary of these"
                     )
                 entries.append(x.item() if isinstance(x, np.generic) else x)

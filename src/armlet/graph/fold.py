@@ -11,6 +11,8 @@ from armlet import scalar
 COMMUTATIVE = frozenset({"add", "mul", "min", "max", "equal"})
 COMPARISONS = frozenset({"less", "less_equal", "equal"})
 NUMBERS = (int, float)
+LIMIT = {"min": float("inf"), "max": -float("inf")}
+"""Operation -> the number that does not change any other."""
 
 
 def opposite(x: Any) -> Any:
@@ -49,6 +51,8 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
                 case (_, 1):                           return x
                 case (_, -1):                          return -x
         case "min" | "max" if x is y:                  return x
+        case "min" | "max" if LIMIT[op] in numbers(args):  # no limit, as numpy.clip takes it
+            return y if isinstance(x, NUMBERS) else x
         case "less" if x is y:                         return 0
         case "where":
             c, x, y = args

@@ -475,7 +475,7 @@ def identify_payload(
 
 def _payload_rows(arm: Robot | Identified, body: int, run: Samples) -> Iterator[Rows]:
     """Yield one body's regressor and the measured torques minus those of `arm`, chunk by chunk."""
-    if run.payload is not None:
+    if run.payloads:
         raise DataError("a log has a known payload: expected logs with the unknown payload alone")
     robot = arm.regressor.robot if isinstance(arm, Identified) else arm
     own = slice(10 * body, 10 * body + 10)

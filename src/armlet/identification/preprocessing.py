@@ -73,8 +73,8 @@ class Samples:
         The names of the joints and of the log.
     choices, notes : mapping, tuple of str
         The preprocessing choices by name; the notes of the log and notes on these choices.
-    payload : Load, optional
-        The known payload that the arm carried.
+    payloads : tuple of Load
+        The known payloads that the arm carried.
     """
 
     t: Array
@@ -91,7 +91,7 @@ class Samples:
     name: str = "log"
     choices: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    payload: Load | None = None
+    payloads: tuple[Load, ...] = ()
 
     def __len__(self) -> int:
         return len(self.t)
@@ -240,9 +240,7 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
             )
     t = log.t[0] + np.arange(int(log.duration * rate * (1 + 1e-9)) + 1) / rate
     raw = {
-        name: x if even else filters.interpolate(t, log.t, x)
-        for name in ("q", "tau", "qd", "qdd")
-        if (x := getattr(log, name)) is not None
+        name: x if even else filters.interpolate(t, log.t, x) for name, x in log.measured.items()
     }
     idle = np.ptp(log.q, axis=0) < AT_REST
     moving = np.flatnonzero(~idle)
@@ -320,7 +318,7 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
         name=log.name,
         choices=choices,
         notes=tuple(notes),
-        payload=log.payload,
+        payloads=log.payloads,
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from armlet._support.files import write
 from armlet.api import Robot
@@ -158,27 +159,29 @@ class Identified(Plottable):
 
         Predictions are those of `robot`, or of the named `solution`, such as "least squares".
         """
-        x = self._parameters(solution) + self.regressor.payload(run.payload)
+        x = self._parameters(solution) + self.regressor.payload(run.payloads)
         predicted = (self._torques(own.q, own.qd, own.qdd, x) for own in run.blocks())
         return run.t[run.indices], run.decimate(run.tau), run.decimate(predicted)
 
     def predict(
-        self, q: Array, qd: Array, qdd: Array, solution: str | None = None
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, solution: str | None = None
     ) -> tuple[Array, Array]:
-        """Return predicted torques (k, n) and their standard deviations, which include noise.
+        """Return predicted torques (..., n) and their standard deviations, which include noise.
 
         Torques are those of `robot`, or of the named `solution`; deviations follow from `estimate`.
         """
         W = self.regressor.columns(q, qd, qdd)
-        spread = np.einsum("kip,pr,kir->ki", W, self.estimate.covariance, W)
+        spread = np.einsum("...ip,pr,...ir->...i", W, self.estimate.covariance, W)
         deviations = np.sqrt(np.maximum(spread, 0) + self.estimate.noise**2)
         return self.torques(q, qd, qdd, solution), deviations
 
-    def torques(self, q: Array, qd: Array, qdd: Array, solution: str | None = None) -> Array:
-        """Return the torques (k, n), including springs, of `robot` or of the named `solution`."""
+    def torques(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, solution: str | None = None
+    ) -> Array:
+        """Return the torques (..., n), including springs, of `robot` or of the named `solution`."""
         return self._torques(q, qd, qdd, self._parameters(solution))
 
-    def _torques(self, q: Array, qd: Array, qdd: Array, x: Array) -> Array:
+    def _torques(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, x: Array) -> Array:
         known = self.regressor.known_torques(q, qd)
         return np.asarray(self.regressor.columns(q, qd, qdd) @ x + known)
 

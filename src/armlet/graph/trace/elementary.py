@@ -113,8 +113,12 @@ def fmod(x: Scalar, y: Scalar) -> Scalar:
 
 
 def sinc(x: Scalar) -> Scalar:
-    """Return sin(π x) / (π x), and 1 at 0."""
-    return where(equal(x, 0), 1, sin(math.pi * x) / (math.pi * x))
+    """Return sin(π x) / (π x): near 0 as a power series, whose derivatives are accurate there."""
+    is_small = less(abs(x), 0.01)
+    y = math.pi * x
+    series = 1 - y * y / 6 * (1 - y * y / 20 * (1 - y * y / 42))
+    y = where(is_small, 1, y)
+    return where(is_small, series, sin(y) / y)
 
 
 def cosh(x: Scalar) -> Scalar:
@@ -127,7 +131,8 @@ def arcsinh(x: Scalar) -> Scalar:
 
 
 def logaddexp(x: Scalar, y: Scalar) -> Scalar:
-    return maximum(x, y) + log(1 + exp(-abs(x - y)))
+    is_less = less(x, y)  # maximum(x, y) and abs(x - y) would have other derivatives at x = y
+    return where(is_less, y, x) + log(1 + exp(where(is_less, x - y, y - x)))
 
 
 LN2, LN10, DEGREE = math.log(2), math.log(10), math.pi / 180

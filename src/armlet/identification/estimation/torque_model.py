@@ -198,33 +198,27 @@ class TorqueRegressor:
         Lam[len(p) :, len(p.standard) :] = np.eye(others)
         return Lam
 
-    def columns(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return the regressor (k, n, p) at states (k, n), with one column per parameter."""
-        k, n = qd.shape
-        W = np.zeros((k, n, len(self.names)))
-        place = len(self.parameters)
-        W[..., :place] = self.robot.regressor(q, qd, qdd, parameters=self.parameters)
-        joints = np.arange(n)
-        for term in self.friction:
-            W[:, joints, place + joints] = self._friction(term, qd)
-            place += n
-        for name, function in self.extra.items():
-            W[..., place] = self._column(name, function, {"q": q, "qd": qd, "qdd": qdd})
-            place += 1
-        return W
+    def columns(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+        """Return the regressor (..., n, p) at states (..., n), with one column per parameter."""
+        own = self.robot.regressor(q, qd, qdd, parameters=self.parameters)
+        each, speeds = np.eye(own.shape[-2]), np.asarray(qd, dtype=float)
+        friction = (self._friction(term, speeds)[..., None] * each for term in self.friction)
+        state = {"q": q, "qd": qd, "qdd": qdd}
+        extra = (self._column(name, term, state)[..., None] for name, term in self.extra.items())
+        return np.concatenate([own, *friction, *extra], axis=-1)
 
-    def known_torques(self, q: Array, qd: Array) -> Array:
-        """Return the known torques (k, n): those of springs and gravity compensation."""
+    def known_torques(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Return the known torques (..., n): those of springs and gravity compensation."""
         if not (self.robot._has_springs or self.robot._has_compensation):
-            return np.zeros_like(qd)
+            return np.zeros(np.shape(qd))
         return np.asarray(self.robot._without_friction().passive_torque(q, qd))
 
-    def payload(self, load: Load | None) -> Array:
-        """Return the change of the parameters due to a payload, (p,); zero without a payload."""
+    def payload(self, loads: Iterable[Load]) -> Array:
+        """Return the change of the parameters due to payloads, (p,); zero without payloads."""
         p, x = self.parameters, np.zeros(len(self.names))
-        if load is not None:
+        for load in loads:
             more = self.robot.with_payload(*load).phi - self.robot.phi
-            x[: len(p)] = p.Lam[:, : more.size] @ more.astype(float).ravel()
+            x[: len(p)] += p.Lam[:, : more.size] @ more.astype(float).ravel()
         return x
 
     def rows(self, samples: Samples) -> Iterator[Rows]:
@@ -233,7 +227,7 @@ class TorqueRegressor:
         Known torques (payload, springs, gravity compensation) are subtracted from the torques; if
         gains are identified, known torques are the regressor's last column instead.
         """
-        load = self.payload(samples.payload)
+        load = self.payload(samples.payloads)
         for chunk in samples.chunks(CHUNK):
             W = chunk.decimate(self.columns(x.q, x.qd, x.qdd) for x in chunk.blocks())
             tau, known = chunk.decimate(chunk.tau), W @ load
@@ -284,22 +278,20 @@ class TorqueRegressor:
             return np.asarray(stribeck_share(self.shape, qd) * sign)
         return FRICTION[term](qd, sign)
 
-    def _column(self, name: str, function: Any, state: Mapping[str, Array]) -> Array:
-        if isinstance(function, Function):
-            unknown = [x for x in function.inputs if x not in state]
-            if unknown:
-                raise DataError(
-                    f"column {name!r} has an argument {unknown[0]!r}: expected q, qd or qdd"
-                )
-            column = np.asarray(function(*(state[x] for x in function.inputs)))
-        else:
-            column = np.asarray(function(*state.values()), dtype=float)
-        if column.shape != state["qd"].shape:
-            raise DataError(
-                f"column {name!r} has shape {column.shape}: expected {state['qd'].shape}, the "
-                "torque of every joint"
-            )
-        return column
+    def _column(self, name: str, function: Any, arrays: Mapping[str, ArrayLike]) -> Array:
+        """Return the torques (..., n) of an `extra` term, computed with one row per state."""
+        rows = {x: np.asarray(y, float).reshape(-1, np.shape(y)[-1]) for x, y in arrays.items()}
+        inputs = function.inputs if isinstance(function, Function) else rows
+        for x in inputs:
+            if x not in rows:
+                raise DataError(f"column {name!r} has an argument {x!r}: expected q, qd or qdd")
+        torques, shape = function(*(rows[x] for x in inputs)), rows["qd"].shape
+        expected, name = f"{shape}, the torque of every joint", f"column {name!r}"
+        column = validation.array(torques, name, shape, expected=expected, finite=False)
+        for k in np.flatnonzero(~np.isfinite(column).all(axis=1)):
+            at = ", ".join(f"{x} = {quote(y[k].tolist())}" for x, y in rows.items())
+            raise DataError(f"{name} is not finite, first at {at}: {quote(column[k])}")
+        return column.reshape(np.shape(arrays["qd"]))
 
 
 def identifiable(

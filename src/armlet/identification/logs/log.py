@@ -29,7 +29,6 @@ from armlet.identification.logs.units import (
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
-MEASURED = ("q", "tau", "qd", "qdd")
 Reader = Callable[[], "Log"]
 """A function that reads and returns a log on demand, such as partial(Log.read, path, robot)."""
 
@@ -45,7 +44,7 @@ class Load(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """One run of an arm: measured positions and torques, one row per time.
+    """One run of an arm: measured positions and torques, one row per time, in read-only arrays.
 
     Attributes
     ----------
@@ -61,8 +60,8 @@ class Log:
         The name of the log in messages and reports.
     notes : tuple of str
         Remarks on guesses and conversions.
-    payload : Load, optional
-        The known payload that the arm carried; its parameters are not identified.
+    payloads : tuple of Load
+        The known payloads that the arm carried; their parameters are not identified.
     """
 
     t: Array
@@ -73,14 +72,14 @@ class Log:
     joints: tuple[str, ...] = ()
     name: str = "log"
     notes: tuple[str, ...] = ()
-    payload: Load | None = None
+    payloads: tuple[Load, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "t", _check_times(self.t, self.name))
-        for name in MEASURED:
-            if (array := getattr(self, name)) is not None:
-                rows = _check_rows(array, name, self.name, len(self.t), self.labels)
-                object.__setattr__(self, name, rows)
+        for name, array in self.measured.items():
+            joints = self.joints if name == "q" else self.labels
+            rows = _check_rows(array, name, self.name, len(self.t), joints)
+            object.__setattr__(self, name, rows)
 
     @classmethod
     def read(
@@ -213,9 +212,8 @@ class Log:
         """Return the log with the rows of a slice, such as log[10:20]."""
         if not isinstance(rows, slice):
             raise TypeError(f"a log is cut by a slice, such as log[10:20], not by {rows!r}")
-        arrays = {name: getattr(self, name) for name in ("t", *MEASURED)}
-        cut: dict[str, Any] = {name: None if x is None else x[rows] for name, x in arrays.items()}
-        return replace(self, **cut)
+        arrays: dict[str, Any] = {key: x[rows] for key, x in self.measured.items()}
+        return replace(self, t=self.t[rows], **arrays)
 
     def with_payload(
         self,
@@ -224,8 +222,10 @@ class Log:
         inertia: ArrayLike | None = None,
         frame: str | None = None,
     ) -> Log:
-        """Return the log with the known payload that the arm carried; see `robot.with_payload`."""
-        return replace(self, payload=Load(mass, com, inertia, frame))
+        """Return the log with a further known payload of the arm; see `robot.with_payload`."""
+        validation.number(mass, "the payload's mass", "one number", low=0)
+        com = validation.array(com, "the payload's com", (3,), expected="three coordinates")
+        return replace(self, payloads=(*self.payloads, Load(mass, com, inertia, frame)))
 
     def between(self, start: float, end: float) -> Log:
         """Return the log with the rows for which `start` <= t < `end`, in s."""
@@ -243,17 +243,20 @@ class Log:
         order = joint_order(self.joints, robot, self.name)
         if order == [*range(len(names))]:
             return replace(self, joints=names)
-        arrays: dict[str, Any] = {
-            key: x[:, order] for key in MEASURED if (x := getattr(self, key)) is not None
-        }
+        arrays: dict[str, Any] = {key: x[:, order] for key, x in self.measured.items()}
         note = f"columns are put in the order of the robot's joints: {', '.join(names)}"
         return replace(self, **arrays, joints=names, notes=(*self.notes, note))
 
     @property
+    def measured(self) -> dict[str, Array]:
+        """The measured arrays by name: q, tau and, if they were measured, qd and qdd."""
+        arrays = {name: getattr(self, name) for name in ("q", "tau", "qd", "qdd")}
+        return {name: x for name, x in arrays.items() if x is not None}
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The joint names, or joint1, joint2, … for a log without joint names."""
-        n = np.shape(self.q)[-1] if np.ndim(self.q) == 2 else 0
-        return self.joints or tuple(f"joint{k}" for k in range(1, n + 1))
+        return self.joints or tuple(f"joint{k + 1}" for k in range(self.q.shape[1]))
 
     @property
     def duration(self) -> float:
@@ -287,15 +290,15 @@ def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int]:
 
 def each_log(logs: Any) -> Iterator[Log | Reader]:
     """Yield each log or log-reading function; raise for an entry of any other type."""
-    is_one = isinstance(logs, Log | str | PathLike) or not isinstance(logs, Iterable)
+    is_one = isinstance(logs, Log | str | PathLike | Mapping) or not isinstance(logs, Iterable)
     for log in [logs] if is_one else logs:
         if isinstance(log, str | PathLike):
             path = quote(str(log))
             raise DataError(f"logs has the path {path}: expected armlet.Log.read({path}, robot)")
         if isinstance(log, type) or not (isinstance(log, Log) or callable(log)):
             raise DataError(
-                f"logs has {quote(log)}: expected an armlet.Log, as armlet.Log.read(path, robot) "
-                "returns it, or a function that returns one"
+                f"logs has {quote(log)}: expected an armlet.Log, as armlet.Log.read(path or "
+                "mapping, robot) or armlet.Log(t, q, tau) returns it, or a function that does so"
             )
         yield log
 
@@ -364,8 +367,9 @@ def _without_repeats(
 
 
 def _check_times(t: Any, where: str) -> Array:
-    """Return times as an array; raise unless they are finite and strictly increasing."""
-    array = np.asarray(t, dtype=float)
+    """Return times as a new read-only array; raise unless they are finite and increasing."""
+    array = np.array(t, dtype=float)
+    array.setflags(write=False)
     if array.ndim != 1 or len(array) < 2:
         raise DataError(f"{where}: t has shape {array.shape}: expected at least two times")
     tables.check_increasing(array, where)
@@ -373,21 +377,21 @@ def _check_times(t: Any, where: str) -> Array:
 
 
 def _check_rows(values: Any, name: str, where: str, rows: int, joints: Sequence[str]) -> Array:
-    """Return measured values as an array (k, n); raise for a wrong shape or non-finite values."""
-    array = np.asarray(values, dtype=float)
-    if array.shape != (rows, len(joints)):
-        raise DataError(
-            f"{where}: {name} has shape {array.shape}: expected ({rows}, {len(joints)}), one row "
-            "per time and one column per joint"
-        )
+    """Return values as a new read-only array (k, n); raise unless all are finite."""
+    width = len(joints) or "joints"
+    expected = f"({rows}, {width}), one row per time and one column per joint"
+    name = f"{where}: {name}"
+    array = validation.array(values, name, (rows, width), expected=expected, finite=False)
+    array.setflags(write=False)
     bad = ~np.isfinite(array)
     if bad.any():
         joint = int(np.argmax(bad.any(0)))
         at = np.flatnonzero(bad[:, joint])
         breaks = np.flatnonzero(np.diff(at) > 1)
         last = at[breaks[0]] if len(breaks) else at[-1]
+        own = joints[joint] if joints else f"joint{joint + 1}"
         raise DataError(
-            f"{where}: {name} of joint {quote(joints[joint])} is {array[at[0], joint]} in rows "
+            f"{name} of joint {quote(own)} is {array[at[0], joint]} in rows "
             f"{at[0]} to {last} (rows count from 0), {len(at):,} of {rows:,} rows in all: cut "
             "these rows out of the log, or fill them"
         )

@@ -144,19 +144,13 @@ def _check_complete(quantities: Quantities, where: str, names: Sequence[str]) ->
 
 def read_table(path: Path, topic: str | None = None) -> Table:
     """Read a table from a file or a ROS 2 bag."""
-    ending = path.suffix.lower()
-    if path.is_dir() or ending in BAGS:
+    if path.is_dir() or path.suffix.lower() in BAGS:
         with tables.readable(path):
             table = read_bag(path, topic)
-    elif ending in tables.READERS:
-        table = _numeric(tables.read(path))
+    else:
+        table = _numeric(tables.read(path, (*tables.READERS, *BAGS, "or the folder of a bag")))
         if not any(array.size for array in table.arrays.values()):
             raise DataError(f"{path.name} has no numbers")
-    else:
-        raise DataError(
-            f"{path.name} ends in {quote(path.suffix)}: expected "
-            f"{', '.join((*tables.READERS, *BAGS))}, or the folder of a bag"
-        )
     if table.arrays.keys() >= {"t", "kinetic", "potential"}:  # written by a Trajectory
         table.units.setdefault("t", "s")
     return table

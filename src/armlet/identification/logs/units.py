@@ -210,18 +210,11 @@ def per_joint(
 ) -> Array:
     """Return one number per joint, from a single number, a sequence, or a mapping by joint name."""
     if isinstance(values, Mapping):
-        unknown = [name for name in values if name not in joints]
-        if unknown:
-            raise DataError(
-                f"{subject}= names joint {quote(unknown[0])}: expected {', '.join(joints)}"
-            )
+        for name in values:
+            validation.one_of(name, f"a joint of {subject}=", joints)
         values = [values.get(joint, default) for joint in joints]
-    array = np.asarray(values, dtype=float)
-    if array.shape not in ((), (len(joints),)) or not np.isfinite(array).all():
-        raise DataError(
-            f"{subject}= is {quote(values)}: expected a finite number for each of "
-            f"{len(joints)} joints"
-        )
+    expected = f"a finite number for each of {len(joints)} joints"
+    array = validation.array(values, f"{subject}=", (), (len(joints),), expected=expected)
     return np.broadcast_to(array, (len(joints),)).copy()
 
 
