@@ -77,6 +77,24 @@ def test_an_event_may_be_a_condition(arm, program):
             assert run.t[-1] == pytest.approx(expected.t[-1], abs=1e-9)
 
 
+@pytest.mark.parametrize(("method", "python"), [("dop853", False), ("rk4", False), ("rk4", True)])
+def test_held_torques_that_jump_at_the_end_of_a_step_do_not_move_an_event(arm, method, python):
+    rows = np.array([[0, 0], [30, 0], [-60, 0]])
+
+    def simulated(fine, **options):
+        torque, dt = rows.repeat(fine, 0), 0.02 / fine
+        applied = (lambda t, q, qd: rows[min(int(t / 0.02 + 1e-6), 2)]) if python else torque
+        options |= {"duration": 0.06, "dt": dt, "method": method}
+        return armlet.simulate(arm, [0.1, 0.2], torque=applied, **options)
+
+    whole = simulated(20)
+    level = whole.qd[30, 0]  # in the middle of the step before the torque reverses
+    assert whole.qd[20, 0] < level < whole.qd[40, 0]
+    coarse = simulated(1, events=[Event(lambda t, q, qd: qd[0] - level)])
+    assert coarse.t[-1] == pytest.approx(0.03, abs=1e-5)
+    np.testing.assert_allclose(simulated(1).at(whole.t).qd, whole.qd, atol=5e-3)
+
+
 def test_numbers_that_are_zero_and_one_at_all_rows_are_no_condition(arm):
     for function in (lambda t, q, qd: 1 - t, armlet.function(arm)(lambda q, t: 1 - t)):
         run = armlet.simulate(arm, [0, 0], duration=1.0, dt=1.0, events=[Event(function)])

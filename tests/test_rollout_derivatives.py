@@ -217,6 +217,16 @@ def test_derivatives_that_make_no_sense_are_refused(arm, cost, options, message)
         rolled_out(arm, cost, given(arm), **options)
 
 
+def test_names_to_differentiate_by_may_be_an_array(arm, cost):
+    x = given(arm)
+    found, expected = (
+        rolled_out(arm, cost, x, "rk4", wrt=names).gradient
+        for names in (np.array(["q0", "qd0"]), ["q0", "qd0"])
+    )
+    assert found.keys() == expected.keys()
+    same_bits(found["qd0"], expected["qd0"])
+
+
 def test_a_gradient_needs_a_cost(arm):
     with pytest.raises(DataError, match="a gradient is that of a cost: expected reduce="):
         rolled_out(arm, None, given(arm), wrt=["q0"])

@@ -1160,6 +1160,39 @@ def test_other_quantities_are_recorded(arm, tmp_path):
         armlet.simulate(arm, np.zeros(6), duration=0.1, record=[distance])
 
 
+@pytest.mark.parametrize("ending", ["npz", "csv", "parquet"])
+def test_every_result_is_recorded_with_a_row_per_time(arm, tmp_path, ending):
+    @armlet.function(arm)
+    def pair(q, t):
+        return q * t, t
+
+    @armlet.function(arm)
+    def mapping(q):
+        return {"first": q[0], "all": q}
+
+    @armlet.function()
+    def constant():
+        return np.array([1.0, 2.0])
+
+    several = ["energy", "linearization", "forward_linearization", "state_space", "cartesian_model"]
+    record = [*several, pair, mapping, constant]
+    options = {"duration": 0.03, "dt": 1e-3, "every": 10}
+    run = armlet.simulate(arm, starts(arm, 1)[0], record=record, **options)
+    expected = {}
+    for name in several:
+        quantity = armlet.QUANTITIES[name]
+        results = getattr(arm, name)(*(getattr(run, x) for x in quantity.arguments))
+        expected |= {f"{name}.{x}": y for x, y in zip(quantity.results, results, strict=True)}
+    expected |= {"pair.0": run.q * run.t[:, None], "pair.1": run.t}
+    expected |= {"mapping.first": run.q[:, 0], "mapping.all": run.q}
+    expected["constant"] = np.tile([1.0, 2.0], (4, 1))
+    for found in (run, Trajectory.read(written(run, tmp_path, ending))):
+        assert found.recorded.keys() == expected.keys()
+        for name, rows in expected.items():
+            same_bits(found.recorded[name], rows)
+    assert run[:3].recorded["constant"].shape == (3, 2)
+
+
 def test_a_simulation_that_makes_no_sense_is_refused(arm):
     for options, message in (
         ({"duration": 1.0, "dt": 2.0}, r"1 s, 0.5 times dt of 2 s: .* dt=1"),
@@ -1216,6 +1249,34 @@ def test_a_trajectory_comes_back_from_a_file(run, tmp_path, ending):
     assert found.joints == run.joints
     for name in ("t", "q", "qd", "qdd", "tau", "kinetic", "potential"):
         same_bits(getattr(found, name), getattr(run, name))
+
+
+@pytest.mark.parametrize("ending", ["npz", "csv", "parquet"])
+def test_brackets_in_joint_names_are_no_indices(tmp_path, ending):
+    one = np.arange(3.0)
+    for joints in (("arm[left]", "arm[right]"), ("j[0]", "j[1]")):
+        two = np.stack([one, -one], 1)
+        run = Trajectory(one, two, two, two, two, one, one, joints, recorded={"x": two})
+        found = Trajectory.read(written(run, tmp_path, ending))
+        assert found.joints == joints
+        assert list(found.recorded) == ["x"]
+        same_bits(found.q, run.q)
+
+
+@pytest.mark.parametrize("ending", ["npz", "csv", "parquet"])
+def test_accelerations_before_jumps_of_held_torques_come_back_from_a_file(tmp_path, ending):
+    robot = armlet.load("planar2r")
+    torque = np.array([[0, 0], [30, 0], [-60, 0], [0, 0]]).repeat(5, 0)
+    run = armlet.simulate(robot, [0.1, 0.2], torque=torque, duration=0.4, dt=0.02, method="rk4")
+    jumps = np.flatnonzero((run.qdd_before != run.qdd).any(1))
+    assert jumps.tolist() == [5, 10, 15]
+    before = robot.forward_dynamics(run.q[jumps], run.qd[jumps], run.tau[jumps - 1])
+    np.testing.assert_allclose(run.qdd_before[jumps], before, rtol=1e-9)
+    found = Trajectory.read(written(run, tmp_path, ending))
+    same_bits(found.qdd_before, run.qdd_before)
+    same_bits(found.at([0.09, 0.11]).qd, run.at([0.09, 0.11]).qd)
+    assert not found.recorded
+    assert armlet.simulate(robot, [0, 0], torque=[1, 2], duration=0.1).qdd_before is None
 
 
 @pytest.mark.parametrize("ending", ["npz", "csv", "parquet"])
@@ -1365,6 +1426,8 @@ def test_between_rows_a_trajectory_is_close_to_the_motion(arm, run):
     assert "51 rows, 0 to 0.5 s" in repr(run)
     with pytest.raises(DataError, match=r"beyond the trajectory, which has 0\.0 to 0\.5 s"):
         run.at([0.6])
+    with pytest.raises(DataError, match=r"times has shape \(1, 2\): expected one number or N"):
+        run.at([[0.1, 0.2]])
     with pytest.raises(TypeError, match="cut by a slice"):
         run[3]
 

@@ -34,15 +34,15 @@ class HeldArguments:
         for name, shape in argument_shapes(function, state, self.arguments).items():
             value = validation.array(self.arguments[name], name, finite=False)
             input_rate(name, value.shape, shape, None, self.steps)
-            values[name] = held_rows(value, shape, state["t"], self.dt, self.steps)
+            values[name] = held_rows(value, shape, state["t"], self.dt)
         return [values[name] for name in function.inputs]
 
 
-def held_rows(value: Array, shape: tuple[int, ...], t: Array, dt: float, steps: int) -> Array:
+def held_rows(value: Array, shape: tuple[int, ...], t: Array, dt: float) -> Array:
     """Return one row per time: `value` itself if constant, or its row for the step at that time."""
     if value.shape == shape:
         return np.broadcast_to(value, (len(t), *shape))
-    return value[np.minimum(step_at(t, dt), steps - 1)]
+    return value[np.minimum(step_at(t, dt), len(value) - 1)]
 
 
 def step_at(t: Array, dt: float) -> NDArray[np.int64]:

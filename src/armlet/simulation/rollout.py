@@ -120,7 +120,7 @@ def rollout(
         warn_if_unstable(rates, method, dt, stacklevel=2)
     every = every if reduce is None else steps
     fixed_steps = Steps(arm, method, values, dt, steps, every, reduce, threads)
-    if not wrt:
+    if wrt is None or len(wrt) == 0:  # an array of names has no truth value
         result = run(fixed_steps, q0, qd0)
     elif isinstance(wrt, Mapping):
         result = _forward(fixed_steps, q0, qd0, wrt)

@@ -20,14 +20,7 @@ from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError, DataError, DataWarning, quote
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
-from armlet.simulation.events import (
-    Event,
-    HeldArguments,
-    StateFunction,
-    find_events,
-    held_rows,
-    step_at,
-)
+from armlet.simulation.events import Event, HeldArguments, StateFunction, find_events, held_rows
 from armlet.simulation.forces import Plant, call_arguments, rates_at, single_plant
 from armlet.simulation.integrators import INTEGRATORS, warn_if_unstable
 from armlet.simulation.step import (
@@ -166,7 +159,8 @@ def simulate(
         detected if its function has different signs at the start and the end of a dt.
     record : sequence of str or Function
         Further values to record at every row: names of quantities, such as "forward_kinematics",
-        or user functions of q, qd, qdd, tau, t and further arguments.
+        or user functions of q, qd, qdd, tau, t and further arguments. Several results are recorded
+        one by one, as "energy.kinetic" and "energy.potential", or "name.0" if they have no names.
     every : int
         The number of steps of length dt per returned row; the last row is always returned.
 
@@ -293,16 +287,22 @@ def _record(
     state = {name: getattr(run, name) for name in RECORDED}
     recorded: dict[str, Array] = {}
     for what in record:
-        function: Callable[..., Any]
+        results: Any
         if isinstance(what, Function):
-            name, function, arguments = what.__name__, what, held.at(what, state)
+            name, names = what.__name__, what.program.names
+            results = what(*held.at(what, state))
         else:
             name = validation.one_of(what, "quantity", QUANTITIES)
-            function = getattr(robot, name)
-            arguments = [state[x] for x in QUANTITIES[name].arguments]
-        if name in recorded or name in ARRAYS:
-            raise DataError(f"{name!r} is recorded twice: expected functions with other names")
-        recorded[name] = np.asarray(function(*arguments))
+            names = QUANTITIES[name].results
+            results = getattr(robot, name)(*(state[x] for x in QUANTITIES[name].arguments))
+        is_constant = isinstance(what, Function) and not what.inputs
+        several = isinstance(results, tuple)
+        labels = [f"{name}.{x}" for x in names or range(len(results))] if several else [name]
+        for label, values in zip(labels, results if several else [results], strict=True):
+            if label in recorded or label in ARRAYS:
+                raise DataError(f"{label!r} is recorded twice: expected functions with other names")
+            rows = np.asarray(values)
+            recorded[label] = np.repeat(rows[None], len(run), axis=0) if is_constant else rows
     return recorded
 
 
@@ -484,19 +484,24 @@ def _trajectory(
     robot: Robot, steps: Steps, python: PythonTorque | None, rows: Sequence[Array], ended: str
 ) -> Trajectory:
     """Build a trajectory from rows of t, q and qd: add torques, accelerations and energies."""
-    (t, q, qd), arm = rows, steps.arm
-    if python is not None:
-        tau = held_rows(np.array(python.rows), qd.shape[1:], t, steps.dt, len(python.rows))
-        is_at_row = np.isclose(t[-1], step_at(t[-1:], steps.dt) * steps.dt, rtol=1e-12)
-        if steps.method in ADAPTIVE and not is_at_row:  # an event between two multiples of dt
-            tau[-1] = python.at(robot, t[-1], q[-1], qd[-1])
-        u = {"tau": tau}
-    else:
-        u = {
-            x.name: held_rows(value, x.shape, t, steps.dt, steps.count)
-            for x, value in zip(arm.inputs, steps.values, strict=True)
-        }
-        tau = u.get("tau", np.zeros_like(qd))
+    (t, q, qd), arm, dt = rows, steps.arm, steps.dt
+    values = steps.values if python is None else [np.array(python.rows)]
+
+    def inputs_at(t: Array) -> dict[str, Array]:
+        pairs = zip(arm.inputs, values, strict=True)
+        return {x.name: held_rows(value, x.shape, t, dt) for x, value in pairs}
+
+    def accelerations(u: Mapping[str, Array]) -> Array:
+        inputs = {**u, "t": t, "q": q, "qd": qd}
+        return np.asarray(kernel.evaluate(*(inputs[name] for name in kernel.program.inputs)))
+
+    kernel, u = acceleration_kernel(arm), inputs_at(t)
+    jumps = any(x.rate == "step" for x in arm.inputs)
+    if python is not None and steps.method in ADAPTIVE:
+        jumps = False
+        if not np.isclose(t[-1], round(t[-1] / dt) * dt, rtol=1e-12):  # an event between rows
+            u["tau"][-1] = python.at(robot, t[-1], q[-1], qd[-1])
+    tau = u.get("tau", np.zeros_like(qd))
     if arm.torque is not None:
         state = {"t": t, "q": q, "qd": qd}
         tau = np.asarray(arm.torque(*call_arguments(arm.torque, state, u)))
@@ -506,12 +511,14 @@ def _trajectory(
         ended = _bad_torque(robot, t[k], tau[k])
         t, q, qd, tau = t[:k], q[:k], qd[:k], tau[:k]
         u = {name: x[:k] for name, x in u.items()}
-    kernel, inputs = acceleration_kernel(arm), {**u, "t": t, "q": q, "qd": qd}
-    qdd = np.asarray(kernel.evaluate(*(inputs[name] for name in kernel.program.inputs)))
+    qdd = accelerations(u)
+    # just before a row, the inputs are those of the step that ends there
+    before = accelerations(inputs_at(t - 1e-5 * dt)) if jumps else None
     kinetic, potential = robot.energy(q, qd)
     names = tuple(joint.name for joint in robot.coordinates)
     notes = () if python is None else (SLOW,)
-    return Trajectory(t, q, qd, qdd, tau, kinetic, potential, names, ended, notes)
+    arrays = (t, q, qd, qdd, tau, kinetic, potential)
+    return Trajectory(*arrays, names, ended, notes, qdd_before=before)
 
 
 def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:

@@ -3,23 +3,22 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet._support import tables
+from armlet._support import tables, validation
 from armlet._support.files import expand_user
 from armlet.errors import DataError, DataWarning, quote
 from armlet.plotting import COLOURS, FAINT, INK, Figure, Plottable, Theme, panels, plain, with_theme
 
 Array = NDArray[np.float64]
 JOINTWISE = {"q": "rad, m", "qd": "rad/s, m/s", "qdd": "rad/s², m/s²", "tau": "Nm, N"}
+JOINTWISE["qdd_before"] = JOINTWISE["qdd"]  # the only array that may be None
 """Units of the arrays that have one column per joint."""
-ENERGIES = ("kinetic", "potential")
-ARRAYS = ("t", *JOINTWISE, *ENERGIES)
+ARRAYS = ("t", *JOINTWISE, "kinetic", "potential")
 
 
 class Occurrence(NamedTuple):
@@ -59,6 +58,8 @@ class Trajectory(Plottable):
     """The events that occurred, sorted by time."""
     recorded: Mapping[str, Array] = field(default_factory=dict)
     """The values recorded by `record` of `armlet.simulate`: name -> array with one row per time."""
+    qdd_before: Array | None = None
+    """Accelerations just before each row, (k, n), if held torques or arguments change at rows."""
 
     def __len__(self) -> int:
         return len(self.t)
@@ -70,10 +71,11 @@ class Trajectory(Plottable):
         return self._with_arrays({name: array[rows] for name, array in self._arrays().items()})
 
     def _arrays(self) -> dict[str, Array]:
-        return {**{name: getattr(self, name) for name in ARRAYS}, **self.recorded}
+        own = {name: x for name in ARRAYS if (x := getattr(self, name)) is not None}
+        return {**own, **self.recorded}
 
     def _with_arrays(self, arrays: Mapping[str, Array]) -> "Trajectory":
-        own: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
+        own: dict[str, Any] = {name: arrays.get(name) for name in ARRAYS}
         return replace(self, **own, recorded={name: arrays[name] for name in self.recorded})
 
     @property
@@ -84,16 +86,18 @@ class Trajectory(Plottable):
     def at(self, times: ArrayLike) -> "Trajectory":
         """Interpolate the trajectory at `times` between the first and the last row.
 
-        Positions and velocities are interpolated by cubic Hermite splines, other arrays linearly.
+        Positions and velocities are interpolated by cubic Hermite splines, other arrays linearly,
+        also held torques. The accelerations that the splines use may jump at the rows.
         """
-        t = np.atleast_1d(np.asarray(times, dtype=float))
+        t = np.atleast_1d(validation.array(times, "times", (), ("N",), finite=False))
         if not len(self) or not np.all((t >= self.t[0]) & (t <= self.t[-1])):
             span = f"{self.t[0]} to {self.t[-1]} s" if len(self) else "nothing"
             raise DataError(f"times reach beyond the trajectory, which has {span}")
         arrays = {name: _linear(self.t, array, t) for name, array in self._arrays().items()}
         if len(self) > 1:
-            arrays["q"] = _cubic(self.t, self.q, self.qd, t)
-            arrays["qd"] = _cubic(self.t, self.qd, self.qdd, t)
+            before = self.qdd if self.qdd_before is None else self.qdd_before
+            arrays["q"] = _cubic(self.t, self.q, self.qd, self.qd, t)
+            arrays["qd"] = _cubic(self.t, self.qd, self.qdd, before, t)
         return self._with_arrays({**arrays, "t": t})
 
     # ---------------------------------------------------------------- files
@@ -122,9 +126,8 @@ class Trajectory(Plottable):
             elif array.ndim == 1:
                 columns[name] = array
             else:
-                entries = product(*map(range, array.shape[1:]))
-                for entry, column in zip(entries, array.reshape(len(array), -1).T, strict=True):
-                    columns[f"{name}[{','.join(map(str, entry))}]"] = column
+                for entry in np.ndindex(array.shape[1:]):
+                    columns[f"{name}[{','.join(map(str, entry))}]"] = array[:, *entry]
         return columns
 
     def _metadata(self) -> dict[str, Any]:
@@ -143,11 +146,8 @@ class Trajectory(Plottable):
         if not table.is_ended:  # `to_csv` ends every line, so the last line was cut off
             arrays = {name: column[:-1] for name, column in arrays.items()}
         if table.warnings or not table.is_ended:
-            warnings.warn(
-                f"{file.name} ends in the middle of a line, which is left out",
-                DataWarning,
-                stacklevel=2,
-            )
+            message = f"{file.name} ends in the middle of a line, which is left out"
+            warnings.warn(message, DataWarning, stacklevel=2)
         for name, array in arrays.items():
             if array.dtype.kind not in "iufb":
                 kind = f"{quote(name)} has entries of type {array.dtype}"
@@ -156,7 +156,7 @@ class Trajectory(Plottable):
             if file.suffix.lower() != ".npz":
                 joints = tuple(name[2:] for name in arrays if name.startswith("q."))
                 arrays, metadata = _stack_columns(arrays, joints), {**metadata, "joints": joints}
-            missing = [name for name in ARRAYS if name not in arrays]
+            missing = [name for name in ARRAYS if name not in {*arrays, "qdd_before"}]
             missing += [tables.METADATA] if "joints" not in metadata else []
             if missing:
                 raise DataError(f"{file.name} is no trajectory: it has no {', '.join(missing)}")
@@ -174,7 +174,7 @@ class Trajectory(Plottable):
                 )
         tables.check_increasing(arrays["t"], file.name)
         return Trajectory(
-            **{name: arrays[name] for name in ARRAYS},
+            **{name: arrays[name] for name in ARRAYS if name in arrays},
             joints=joints,
             ended=str(metadata.get("ended", "")),
             notes=tuple(map(str, metadata.get("notes", ()))),
@@ -189,27 +189,15 @@ class Trajectory(Plottable):
         shown = {"q": "position", "qd": "velocity"} | ({"tau": "torque"} if self.tau.any() else {})
         last = len(shown) + 1
         titles = [f"{title} ({JOINTWISE[name]})" for name, title in shown.items()]
-        figure = panels(
-            last,
-            1,
-            height=210 * last + 90,
-            title=plain(self.ended) or None,
-            shared_xaxes=True,
-            vertical_spacing=0.2 / last,
-            subplot_titles=[*titles, "energy (J)"],
-        )
+        options: dict[str, Any] = {"height": 210 * last + 90, "title": plain(self.ended) or None}
+        options |= {"vertical_spacing": 0.2 / last, "subplot_titles": [*titles, "energy (J)"]}
+        figure = panels(last, 1, shared_xaxes=True, **options)
         for row, name in enumerate(shown, 1):
             for i, joint in enumerate(self.joints):
-                figure.add_scatter(
-                    x=self.t,
-                    y=getattr(self, name)[:, i],
-                    name=plain(joint),
-                    legendgroup=joint,
-                    showlegend=row == 1,
-                    line_color=COLOURS[i % len(COLOURS)],
-                    row=row,
-                    col=1,
-                )
+                line = {"color": COLOURS[i % len(COLOURS)]}
+                options = {"name": plain(joint), "line": line, "legendgroup": joint}
+                options |= {"x": self.t, "y": getattr(self, name)[:, i], "showlegend": row == 1}
+                figure.add_scatter(row=row, col=1, **options)
         energies = {"kinetic": self.kinetic, "potential": self.potential, "total": self.energy}
         for (name, values), dash in zip(energies.items(), ("dot", "dash", "solid"), strict=True):
             line = {"color": INK, "dash": dash}
@@ -239,13 +227,15 @@ def _stack_columns(columns: Mapping[str, Array], joints: Sequence[str]) -> dict[
             arrays[name] = np.stack(own, axis=1)
     for label, column in columns.items():
         name, bracket, place = label.partition("[")
+        if label.partition(".")[0] in JOINTWISE:
+            continue  # joint names may have brackets
         if bracket:
             entries.setdefault(name, {})[tuple(map(int, place[:-1].split(",")))] = column
-        elif label.partition(".")[0] not in JOINTWISE:
+        else:
             arrays[label] = column
     for name, by_place in entries.items():
         shape = tuple(k + 1 for k in max(by_place))
-        rows = np.stack([by_place[place] for place in product(*map(range, shape))], axis=1)
+        rows = np.stack([by_place[place] for place in np.ndindex(shape)], axis=1)
         arrays[name] = rows.reshape(len(rows), *shape)
     return arrays
 
@@ -264,9 +254,10 @@ def _linear(t: Array, x: Array, at: Array) -> Array:
     return np.array(columns).T.reshape(len(at), *x.shape[1:])
 
 
-def _cubic(t: Array, x: Array, xd: Array, at: Array) -> Array:
+def _cubic(t: Array, x: Array, starts: Array, ends: Array, at: Array) -> Array:
+    """Interpolate x by its derivatives at the start and at the end of each interval."""
     k = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
     h = (t[k + 1] - t[k])[:, None]
     s = (at - t[k])[:, None] / h
     between = x[k] * (1 + 2 * s) * (1 - s) ** 2 + x[k + 1] * s**2 * (3 - 2 * s)
-    return between + h * s * (1 - s) * (xd[k] * (1 - s) - xd[k + 1] * s)
+    return between + h * s * (1 - s) * (starts[k] * (1 - s) - ends[k + 1] * s)
