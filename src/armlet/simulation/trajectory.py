@@ -189,15 +189,27 @@ class Trajectory(Plottable):
         shown = {"q": "position", "qd": "velocity"} | ({"tau": "torque"} if self.tau.any() else {})
         last = len(shown) + 1
         titles = [f"{title} ({JOINTWISE[name]})" for name, title in shown.items()]
-        options: dict[str, Any] = {"height": 210 * last + 90, "title": plain(self.ended) or None}
-        options |= {"vertical_spacing": 0.2 / last, "subplot_titles": [*titles, "energy (J)"]}
-        figure = panels(last, 1, shared_xaxes=True, **options)
+        figure = panels(
+            last,
+            1,
+            height=210 * last + 90,
+            title=plain(self.ended) or None,
+            shared_xaxes=True,
+            vertical_spacing=0.2 / last,
+            subplot_titles=[*titles, "energy (J)"],
+        )
         for row, name in enumerate(shown, 1):
             for i, joint in enumerate(self.joints):
-                line = {"color": COLOURS[i % len(COLOURS)]}
-                options = {"name": plain(joint), "line": line, "legendgroup": joint}
-                options |= {"x": self.t, "y": getattr(self, name)[:, i], "showlegend": row == 1}
-                figure.add_scatter(row=row, col=1, **options)
+                figure.add_scatter(
+                    x=self.t,
+                    y=getattr(self, name)[:, i],
+                    name=plain(joint),
+                    legendgroup=joint,
+                    showlegend=row == 1,
+                    line_color=COLOURS[i % len(COLOURS)],
+                    row=row,
+                    col=1,
+                )
         energies = {"kinetic": self.kinetic, "potential": self.potential, "total": self.energy}
         for (name, values), dash in zip(energies.items(), ("dot", "dash", "solid"), strict=True):
             line = {"color": INK, "dash": dash}
