@@ -1,4 +1,4 @@
-"""Operation counts printed in the literature, and armlet's counts of the same operations."""
+"""Operation counts in the literature and in armlet; CONTRIBUTING.md says what lowers a count."""
 
 import tomllib
 from collections.abc import Mapping
