@@ -106,7 +106,7 @@ class Robot(RobotModel):
         >>> arm.gravity_torque([0, 0]).round(4).tolist()
         [19.62, 4.905]
 
-        Names in place of numbers are symbols: such an arm can be traced, counted and printed. Names
+        Names in place of numbers are symbols: for tracing, operation counts and formulas. Names
         need convention="modified"; the robot's frames are then those of the table.
 
         >>> beam = (0, 0, 0, 0, 0, "J", "c", 0, 0, "m")

@@ -70,7 +70,7 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
         Cⱼᵢ = pⱼᵀ Bᵢⱼᵀ (M̃ᵢ Ωᵢ + Kᵢ + M̄ᵢ) pᵢ
         Cᵢⱼ = pᵢᵀ (M̃ᵢ (Bᵢⱼ Ωⱼ + Ḃᵢⱼ) + Kᵢ + M̄ᵢ) pⱼ
 
-    In (29), the term Bᵀ H̃ of the next body has a wrong index; Kᵢ replaces it. This C differs from
+    Where (29) has Kᵢ, the paper has Bᵀ H̃ of the next body, with a wrong index. This C differs from
     the C of Christoffel symbols, but dH/dt - 2 C is skew-symmetric for both.
     """
     n = robot.nb
