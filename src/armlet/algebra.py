@@ -91,14 +91,14 @@ def angular_acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
 
 
 def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
-    """Moment J ω̇ + ω × J ω (4.3.42): dual vector of Ω E - (Ω E)ᵀ; Ω = ω̇~ + ω̃ ω̃ and E = euler(J)."""
+    """Moment J ω̇ + ω × J ω (4.3.42): dual vector of Ω E - (Ω E)ᵀ for Ω = ω̇~ + ω̃ ω̃, E = euler(J)."""
     Omega = angular_acceleration_tensor(w, wd)
     D = vector(*(Omega[j, j] - Omega[k, k] for _, j, k in CYCLES))
     return moment_by_entries(w, wd, J, Omega, D)
 
 
 def moment_by_entries(w: Vector, wd: Vector, J: Matrix, Omega: Matrix, D: Vector) -> Vector:
-    """Moment J ω̇ + ω × J ω, from Ω and the differences D of the diagonal entries of Ω."""
+    """Moment J ω̇ + ω × J ω, with Ω = ω̇~ + ω̃ ω̃ and Dᵢ = Ωⱼⱼ - Ωₖₖ for cyclic i, j, k."""
     return vector(
         *(
             J[i, i] * wd[i]
@@ -114,7 +114,7 @@ def moment_by_entries(w: Vector, wd: Vector, J: Matrix, Omega: Matrix, D: Vector
 def udu(H: Matrix) -> tuple[Matrix, Vector]:
     """Factor a positive definite H = U D Uᵀ: return unit upper triangular U and the diagonal of D.
 
-    Elimination runs from the last row up, so that zeros of H between branches of a tree stay zero.
+    Elimination runs from the last row up, so zeros of H for joints on different branches stay zero.
     """
     n = len(H)
     H = np.array(H, dtype=object)

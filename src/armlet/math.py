@@ -1,8 +1,7 @@
 """Elementary functions of arrays of any kind, for controllers and other user functions.
 
-The arguments are numbers, NumPy arrays, traced arrays and their entries, which are traced scalars
-(see `armlet.function`), JAX arrays or PyTorch tensors. NumPy functions also accept traced arrays
-and scalars.
+The arguments are numbers, NumPy or JAX arrays, PyTorch tensors, or the traced arrays and scalars of
+`armlet.function`. NumPy functions also accept traced arrays and scalars.
 """
 
 from collections.abc import Callable

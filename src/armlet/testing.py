@@ -39,11 +39,11 @@ DIGITS, DIGITAL = 50, "digits"
 def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int = 3) -> None:
     """Raise AssertionError if results of a formulation are wrong.
 
-    Results must agree with the definition of the quantity or, if there is none, obey a law. The
-    robots are random and have the joint types and the topology that the formulation declares. Some
-    have rotor inertia, a massless body, minimal parameters or a wrench on the tool. The scalars are
-    floats, traced scalars and, if mpmath is installed, numbers with fifty digits. The error message
-    states a wrong entry and the usual cause.
+    Results must agree with the definition of the quantity or, if there is none, satisfy an
+    equation in `LAWS`. The robots are random and have the joint types and the topology that the
+    formulation declares. Some have rotor inertia, a massless body, minimal parameters or a wrench
+    on the tool. The scalars are floats, traced scalars and, if mpmath is installed, numbers with
+    fifty digits. The error message states a wrong entry and the usual cause.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def _cases(entry: Formulation) -> Iterator[Case]:
 
 
 def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vector, Vector]:
-    """Return both sides of C q̇ + gravity torque = bias and of S = -Sᵀ, with S = Ḣ - 2 C."""
+    """Return both sides of C q̇ + gravity = bias and S = -Sᵀ, with S = Ḣ - 2 C, inertia matrix H."""
     q, qd = state
     step = definition.STEP * (-1 + 0j) ** 0.5
     moved = [x + step * speed for x, speed in zip(q, qd, strict=True)]

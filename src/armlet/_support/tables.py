@@ -91,7 +91,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def check_increasing(t: NDArray[np.float64], where: str) -> None:
-    """Raise an error that names the row unless times are finite and strictly increasing."""
+    """Raise unless times are finite and strictly increasing; the error names the row."""
     bad = np.flatnonzero(~np.isfinite(t))
     if len(bad):
         raise DataError(f"{where}: t is {t[bad[0]]} at row {bad[0]} (rows count from 0)")
@@ -111,8 +111,8 @@ def check_increasing(t: NDArray[np.float64], where: str) -> None:
 def read_text(path: Path) -> Table:
     """Read the columns of a text file, with or without a line of column names.
 
-    A file that is not valid UTF-8 is read as Latin-1, since units may contain ° or µ; a file that
-    starts with the byte order mark of UTF-16, which Excel's Unicode text does, is read as UTF-16.
+    A file that is not valid UTF-8 is read as Latin-1, since units may contain ° or µ. A file that
+    starts with the byte order mark of UTF-16, such as Excel's Unicode text, is read as UTF-16.
     """
     try:
         return _read_text(path, "utf-8-sig")

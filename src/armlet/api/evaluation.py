@@ -44,8 +44,8 @@ def evaluate(
 ) -> Result:
     """Evaluate a robot's method on arrays of any library.
 
-    NumPy arrays are passed to a compiled kernel. One state or a small batch also connects the
-    method of this robot with compiled code, so that later calls do not pass through this function.
+    NumPy arrays are passed to a compiled kernel. A call with one state or a small batch also
+    connects this robot's method with compiled code, so that later calls bypass this function.
     """
     name = method.__name__
     options = {key: x for key, x in options.items() if x is not None and x is not False}
@@ -97,7 +97,7 @@ class RobotQuantity:
         """Record the quantity in the graph of the traced arrays; return its traced results.
 
         The groups of constants in `traced_groups` become arguments of the program. The search for
-        the program, which cannot know their values, replaces these constants by 1.
+        the program cannot know the values of traced constants, and replaces them by 1.
         """
         groups = self.traced_groups
         names = [name for values in groups.values() for name in values]
@@ -126,8 +126,8 @@ def quantity_of(robot: RobotModel, name: str, options: Mapping[str, Any]) -> Rob
 class QuantityMethod:
     """A method of `Robot` that each robot connects with compiled code of its own.
 
-    The attribute of a robot is an `Entry`, the same before and after its first call. Methods that a
-    subclass overrides, or that return nan at singular postures, are ordinary bound methods.
+    On a robot, the attribute is an `Entry`, the same object before and after its first call.
+    Methods that a subclass overrides, or that return nan at singular postures, are bound methods.
     """
 
     def __init__(self, func: Callable[..., Any]) -> None:
@@ -143,7 +143,7 @@ class QuantityMethod:
 
 
 def with_quantity_methods(cls: C) -> C:
-    """Return the class with its methods for quantities as `QuantityMethod`."""
+    """Replace a class's methods for quantities by `QuantityMethod`s, and return the class."""
     for name in QUANTITIES:
         setattr(cls, name, QuantityMethod(vars(cls)[name]))
     return cls
@@ -155,7 +155,7 @@ def _connect_method(
     """Connect a method of this robot with compiled code, which runs the kernel directly.
 
     The first call with each frame, and the first call with a wrench, add an entry for this case.
-    The robot's data do not change, and pickles and copies leave entries out.
+    Entries do not belong to the robot's data: pickles and copies leave them out.
     """
     method, quantity = getattr(robot, name), QUANTITIES[name]
     option = next((x for x in ("wrench", "frame") if x in quantity.options), "")

@@ -135,7 +135,7 @@ class Function:
         return results
 
     def _fallback(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
-        """Handle calls that compiled code does not: threads, long batches, other libraries."""
+        """Handle calls that compiled code refuses: several threads, long batches, other types."""
         if named:
             arrays = in_order(self.program, arrays, named)
         if library := library_of(arrays, out):

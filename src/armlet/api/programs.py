@@ -70,7 +70,7 @@ def trace(
     **options
         Options of the quantity. `wrench=True` adds an argument, the wrench that the tool exerts on
         the world. `frame="…"` names the frame of kinematic quantities (by default the tool).
-        `inertia_matrix="…"` or `bias="…"` names the formulation of that quantity where it is used.
+        `inertia_matrix="…"` or `bias="…"` sets the formulation of this quantity inside another one.
         With several quantities, an option applies to all quantities that take it; `frame` may be
         a list of frames, or a mapping from quantities to frames or lists of frames.
 

@@ -283,7 +283,7 @@ class Robot(RobotModel):
     def friction_torque(self, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """Friction torques of the drives: viscous, Coulomb and constant.
 
-        Returns shape (..., n). Only `passive_torque` also includes friction by default.
+        Returns shape (..., n). Of other quantities, only `passive_torque` has friction by default.
         """
         return evaluate(self, Robot.friction_torque, (qd,), out, threads)
 
@@ -510,7 +510,7 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
         Raise an error instead of a warning for doubtful data, such as unphysical inertias.
     tolerance : float
         Angles within this tolerance (rad) of a multiple of a quarter turn are rounded to that
-        multiple. Lengths below this fraction of the lengths around them are set to 0. The default
+        multiple. Lengths below this fraction of neighbouring lengths are set to 0. The default
         removes rounding errors. For a file with angles like 1.5708, 1e-5 saves operations.
     passive : {"read", "ignore"}
         "read": springs and gravity compensation are read, and passive forces that armlet does not
@@ -546,8 +546,8 @@ def from_mujoco(model: object, options: ModelOptions) -> Robot:
 
     The function reads bodies, hinge and slide joints, equalities between joints, inertias,
     armature, damping, friction loss, springs, gravity compensation, limits, sites and gravity. Free
-    bodies beside a robot are left out with a warning. The function refuses constraints that close
-    loops, free and ball joints of the robot (unless they are locked at 0, as in
+    bodies beside a robot are left out with a warning. The function refuses loop-closing
+    constraints, free and ball joints of the robot (unless they are locked at 0, as in
     `lock={"root": 0}`), and forces of fluids and tendons (unless passive="ignore" removes them).
 
     Parameters

@@ -20,7 +20,7 @@ def reference_values(
 ) -> Reference:
     """Return a function that computes `quantities` at one state from their definitions.
 
-    The results check generated code: they are free of errors of tracing, lumping and
+    Generated code is compared with the results, which have no errors of tracing, lumping and
     simplification. A quantity without a definition is computed with floats, by the first
     formulation that holds for the robot. A quantity of a frame is computed for each of `frames`.
     """

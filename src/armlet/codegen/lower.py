@@ -77,7 +77,7 @@ class Lowered:
 
     @property
     def hoisted(self) -> dict[int, int]:
-        """Operation index -> storage index, for results before `start` that are used after it."""
+        """Operation index -> storage index, for operations before `start`, used from `start` on."""
         if not self.start:
             return {}
         needed = [a for op, args in self.operations[self.start :] if op != "input" for a in args]

@@ -1,4 +1,4 @@
-"""Print projects in C, C++ or CUDA: the texts of all files, from the templates of a target.
+"""Print the text of every file of a C, C++ or CUDA project, from the templates of the target.
 
 For C and C++, a test program compares every function with expected values at random states.
 `armlet generate` (cli/commands/generate.py) writes the files.
@@ -71,9 +71,9 @@ Reference = Callable[[Mapping[str, Array]], Sequence[Array]]
 
 @dataclass(frozen=True)
 class Function:
-    """A program to print, with a description and the source of its formulation.
+    """A program to print, with a description and the publication of its formulation.
 
-    The test of the project compares the program with the values of `reference`, if there is one.
+    The test of the project compares the program with `reference`, unless this is None.
     """
 
     program: Program

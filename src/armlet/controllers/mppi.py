@@ -31,7 +31,7 @@ class Sampler:
     robot : Robot or Plant
         As in `armlet.rollout`.
     cost : Function
-        The cost of a step, a number, as a function of q, qd, t (0 at the call), plan (the step's
+        The cost of a step, a number, as a function of q, qd, t (since the call), plan (the step's
         row of the plan) and further arguments. The cost of a plan is the sum over its steps.
     dt : float
         The length of a step in s.

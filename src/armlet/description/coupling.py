@@ -43,8 +43,8 @@ def apply_mimic(
     """Apply the option `mimic`: return the description, and a dict joint name -> value to lock.
 
     "couple" changes nothing, and "free" removes the ties. "lock" removes the ties and locks each
-    follower at the position that follows from its leader. If a tie is mutual, "lock" also locks
-    the leader.
+    follower at the position that follows from its leader. If two joints follow each other (a
+    `mutual` tie), "lock" locks both.
     """
     values = dict(lock)
     if one_of(mimic, "mimic", MIMIC, ModelError) == "couple":
@@ -152,7 +152,7 @@ def _line(tie: Tie, at_start: Mapping[str, float]) -> Line:
 def _reached(
     start: str, neighbours: Mapping[str, Sequence[tuple[str, Line]]], locked: Container[str]
 ) -> dict[str, Follower]:
-    """Return name -> `Follower` of all joints coupled to `start`, which counts as their leader.
+    """Return name -> `Follower` of all joints coupled to `start`, with `start` as their leader.
 
     Joints in `locked` are left out, and so are joints coupled to `start` only through them.
     """

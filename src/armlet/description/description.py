@@ -80,7 +80,7 @@ def fixed(name: str, parent: str, pose: Pose, where: str = "") -> Connection:
 
 
 class Tie(NamedTuple):
-    """A coupled joint: its q is a polynomial in the leader's q, each relative to its `at_start`."""
+    """A coupled joint: q - q₀ is a polynomial in the leader's q - q₀, with q₀ = `at_start`."""
 
     joint: str
     leader: str

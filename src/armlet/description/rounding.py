@@ -74,7 +74,7 @@ def with_exact_angles(robot: Model) -> tuple[Model, float]:
 
 
 def _rounding(angle: float) -> float:
-    """Return the rounding error of an angle, or of its complement to a quarter or half turn."""
+    """Return the largest rounding error of |angle| and of its differences from π/2 and π."""
     x = abs(angle)
     return max(map(_away_if_rounded, (x, abs(QUARTER - x), abs(2 * QUARTER - x))))
 

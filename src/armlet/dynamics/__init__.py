@@ -75,7 +75,7 @@ def formulation(
 ) -> Callable[[Function], Function]:
     """Register the decorated function as a formulation of a quantity.
 
-    The formulation is then listed, counted, compared and compiled like the built-in formulations.
+    armlet then lists, compares and compiles it like a built-in one and counts its operations.
     `armlet.testing.check_formulation` tests it.
 
     Parameters

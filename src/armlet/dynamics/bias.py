@@ -36,7 +36,7 @@ def gravity_torque(robot: RobotModel, q: Vector) -> list[Scalar]:
 
 
 def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vector]:
-    """Return H and b, because published counts for b leave out the operations shared with H."""
+    """Return H and b; published operation counts of b exclude the operations shared with H."""
     return inertia_matrix(robot, q), np.array(lin(robot, q, qd), dtype=object)
 
 
@@ -57,7 +57,7 @@ def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
         ζⱼ  = ʲRₚ (ζₚ + wₚ q̇ₚ) + wⱼ q̇ⱼ
         bⱼ  = -eⱼ · g - Σ dₘⱼ · ζₘ q̇ₘ + Σ dⱼₖ · ζₖ q̇ₖ              (54)-(58), (67)
 
-    If joint m connects body m to the base, ζₘ q̇ₘ is wₘ q̇ₘ², with wₘ computed by `twist`.
+    If joint m connects body m to the base, ζₘ q̇ₘ is wₘ q̇ₘ²; `twist` computes wₘ in frame j.
     """
     reference = base_reference(robot, q)
     d = couplings(robot, reference)
@@ -88,14 +88,14 @@ def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
 def coefficients(robot: RobotModel, q: Vector) -> Matrix:
     """Christoffel symbols of the first kind Dₘₖⱼ: bₘ = Σ Dₘₖⱼ q̇ₖ q̇ⱼ + (gravity torque).
 
-    `couplings` computes d; wₖ is the angular component of the unit twist of joint k in the axes of
-    d. Joints between the base and j are called before j. Joint k is j or before j (45), (47):
+    `couplings` computes d; wₖ is the angular component of the unit twist of joint k, in the axes of
+    d. A joint on the path from the base to j is before j. For k = j or k before j (45), (47):
 
         Dₘₖⱼ =  wₖ · dₘⱼ,  m before j
         Dₘₖⱼ = -wₖ · dⱼₘ,  j before m
         Dₘⱼₖ =  Dₘₖⱼ (32),   Dⱼₖⱼ = 0 (33),   Dⱼₖₘ = -Dₘₖⱼ (34)
 
-    All other symbols are zero, because their joints are not on one path to the base.
+    All other symbols are zero, because their three joints are not on one path to the base.
     """
     n = robot.nb
     reference = base_reference(robot, q)
@@ -111,7 +111,7 @@ def coefficients(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def couplings(robot: RobotModel, reference: BaseReference) -> list[dict[int, Vector]]:
-    """Return the vectors dₘⱼ, in the axes of body j, at [j][m] for joints m between base and j.
+    """Return lists with entry [j][m] = dₘⱼ, in the axes of body j, for joints m between base and j.
 
     J̄, p̂, ŝ, z and e are those of `BaseReference`. The unit twist (w, v) about the reference point
     is (z, -ŝ) for a revolute joint and (0, z) for a prismatic joint (Lin 1991, (64), (66)):

@@ -56,7 +56,7 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
 
     Twists (angular, linear) and wrenches (moment, force) are about the centres of mass, in base
     axes. Joint i has the unit twist (w, v). Body i has the angular velocity ω, mass m and inertia I
-    about the centre of mass com. c leads from body i's centre to that of j, closer to the base:
+    about the centre of mass com. c leads from this centre to that of a body j nearer to the base:
 
         Bᵢⱼ = [1 0; c̃ 1],   Ḃᵢⱼ = [0 0; ċ~ 0],   pᵢ = (w, w × com + v)
         Mᵢ  = [I 0; 0 m],   Ṁᵢ  = [ω̃ I 0; 0 0],  Ωᵢ = [ω̃ 0; 0 ω̃]
@@ -70,7 +70,7 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
         Cⱼᵢ = pⱼᵀ Bᵢⱼᵀ (M̃ᵢ Ωᵢ + Kᵢ + M̄ᵢ) pᵢ
         Cᵢⱼ = pᵢᵀ (M̃ᵢ (Bᵢⱼ Ωⱼ + Ḃᵢⱼ) + Kᵢ + M̄ᵢ) pⱼ
 
-    Where (29) has Kᵢ, the paper has Bᵀ H̃ of the next body, with a wrong index. This C differs from
+    The paper prints (29) with a wrong index in the term that is Kᵢ here. This C differs from
     the C of Christoffel symbols, but dH/dt - 2 C is skew-symmetric for both.
     """
     n = robot.nb
@@ -103,7 +103,7 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
 def moving_bodies(
     robot: RobotModel, q: Vector, qd: Vector
 ) -> tuple[list[Vector], list[Vector], list[Vector], list[Vector], list[Matrix], list[Matrix]]:
-    """Return centre of mass, ω, velocity of this centre, p, M and Ṁ of each body, in base axes.
+    """Return each body's centre of mass, ω, velocity of the centre, p, M and Ṁ, in base axes.
 
     The twist p at unit joint speed and the 6x6 matrices M and Ṁ are defined in `saha`.
     """

@@ -48,7 +48,7 @@ def derivatives(robot: RobotModel, triple: tuple[Matrix, Matrix, Matrix]) -> tup
 
 
 def unchanged(_: RobotModel, result: Any) -> Any:
-    """Return `result` itself: it depends only on the positions and the motion of the bodies."""
+    """Return `result`, which depends on the bodies' motion, not on the choice of coordinates."""
     return result
 
 
@@ -67,8 +67,8 @@ RULES: dict[Projection, tuple[str, ...]] = {
     ),
 }
 PROJECTIONS = {quantity: rule for rule, quantities in RULES.items() for quantity in quantities}
-"""Quantity -> projection from free to coupled joints. The other quantities need the inverse of a
-matrix for the coordinates; formulations call listed quantities or support free joints only."""
+"""Quantity -> projection from free to coupled joints. All other quantities need the inverse of a
+matrix: their formulations compute this matrix from listed quantities or support no coupling."""
 
 
 def project(arguments: Sequence[str], projection: Projection) -> Callable[[Function], Function]:

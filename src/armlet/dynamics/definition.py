@@ -131,7 +131,7 @@ def forward_dynamics(robot: RobotModel, q: State, qd: State, tau: State) -> Vect
 
 
 def linearization(robot: RobotModel, q: State, qd: State, qdd: State) -> Triple:
-    """Return ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q by complex steps: Im τ(x + i h) is h ∂τ/∂x to all digits."""
+    """Return ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q by complex steps: Im τ(x + i h) = h ∂τ/∂x up to rounding."""
     state = [list(q), list(qd), list(qdd)]
 
     def derivative(part: int, k: int) -> Vector:
@@ -154,7 +154,7 @@ def forward_linearization(robot: RobotModel, q: State, qd: State, tau: State) ->
 
 
 def state_space(robot: RobotModel, q: State, qd: State, tau: State) -> tuple[Matrix, Matrix]:
-    """Return A and B, the derivatives of (q̇, q̈) by (q, q̇) and by τ."""
+    """Return A and B, the derivatives of (q̇, q̈) with respect to (q, q̇) and to τ."""
     n = robot.nv
     A, B = np.zeros((2 * n, 2 * n), dtype=object), np.zeros((2 * n, n), dtype=object)
     A[:n, n:] = np.eye(n, dtype=int)

@@ -138,7 +138,7 @@ def energies_of(
 def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], list[Scalar]]:
     """Return g in the axes of each body's frame, and g · (o - o₀) for each frame's origin o.
 
-    o₀ is the origin of the base link. The last entry of each list is that of the canonical base.
+    o₀ is the origin of the base link. The last entry of each list belongs to the canonical base.
     """
     origin = robot.frames[robot.base_link].pose.r
     g: list[Vector] = [ZERO] * robot.nb + [robot.g]

@@ -36,12 +36,12 @@ class Formulation:
     topology: str = "tree"
     """Whether trees are supported ("tree") or serial arms only ("serial")."""
     minimal: bool = True
-    """Whether lumped bodies are supported: the function never divides by a mass, which may be 0."""
+    """Whether lumped bodies, which may have mass 0, are supported: no mass is a divisor."""
     traced: bool = False
     """Whether the function needs traced scalars, because it differentiates recorded operations."""
     starting_from: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """Intermediate result, such as "bias" -> variant of `function` that takes or also returns it,
-    to compare with published operation counts that exclude it. Variants ignore rotor inertia."""
+    """Intermediate result, such as "bias" -> variant of `function` that takes or returns the bias.
+    Published operation counts often exclude such results. Variants ignore rotor inertia."""
     contends: bool = False
     """Whether the search for the cheapest program tries the formulation. True if it has the lowest
     operation count on some arm (`benchmarks/search.py`) and holds for all values of constants."""
@@ -50,7 +50,7 @@ class Formulation:
 
     @property
     def is_built_in(self) -> bool:
-        """Whether armlet ships the formulation; program searches try no other formulations."""
+        """Whether armlet ships the formulation: program searches try only built-in formulations."""
         return self.function.__module__.partition(".")[0] == "armlet"
 
     def check(self, robot: RobotModel) -> None:

@@ -6,7 +6,7 @@ common direction, by the sum of the joint angles. The joints of the run are load
 component of a moment along the axes. The other components of moments and inertias are therefore
 transformed in one step to the parent on which the run starts. Likewise, the perpendicular
 components of angular velocities are transformed in one step from that parent. This saves operations
-only if the run starts on the base or on one of its children; elsewhere, each body is its own run.
+only if the run starts on the base or a child of the base; elsewhere, each body is its own run.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,9 +26,9 @@ class CarriedWrench:
     f: Vector
     t: Vector
     ahead: Vector = field(default_factory=lambda: ZERO)
-    """The moment perpendicular to the joint axes from bodies further out in the run, not included
-    in `t`. It loads no joint of the run and is added to the parent on which the run starts. It is
-    in the axes that the body has when all angles q + θ of the run are zero."""
+    """Moment of bodies further out in the run, perpendicular to the joint axes, not counted in `t`.
+    It loads no joint of the run and is added to the parent on which the run starts. The axes are
+    those of the body when all angles q + θ of the run are zero."""
 
     def __add__(self, other: "CarriedWrench") -> "CarriedWrench":
         return CarriedWrench(self.f + other.f, self.t + other.t, self.ahead + other.ahead)
@@ -108,7 +108,7 @@ class ParallelAxes:
         return self.rotation[i].inverse().vector(across(self.at_zero(i, v))) + along(parent)
 
     def at_zero(self, i: int, v: Sequence[Vector]) -> Vector:
-        """The entry of `v` for the body on which the run starts, in the axes of `ahead` of i."""
+        """The vector of the body on which the run starts, in the axes of `CarriedWrench.ahead`."""
         first = self.start[i]
         x, y, z = self.robot._mounts[first].inverse().vector(v[self.robot.parent[first]])
         return vector(x, -y, -z) if self.is_opposite[i] else vector(x, y, z)

@@ -179,7 +179,7 @@ def torques_of(
 def with_columns(
     robot: RobotModel, name: str, taken: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return `options` with `MinimalParameters` replaced by their columns and by drive options."""
+    """Return `options` with a `MinimalParameters` replaced by its columns and drive options."""
     parameters = options.get("parameters")
     if not isinstance(parameters, MinimalParameters):
         return dict(options)

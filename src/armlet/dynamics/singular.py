@@ -18,7 +18,7 @@ def joint_without_inertia(robot: RobotModel) -> int | None:
     """The index of the outermost joint that can move without moving any inertia, or None.
 
     Gaussian elimination is applied to H at a random posture, from the tips to the base. A zero
-    pivot shows that this joint moves no inertia if joints further out move suitably. The random
+    pivot shows that its joint moves no inertia if joints further out move suitably. The random
     positions of prismatic joints are at most the size of the links: with larger positions, rounding
     could hide the inertia of small bodies. For coupled joints, the leading joint is returned.
     """

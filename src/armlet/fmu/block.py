@@ -90,8 +90,8 @@ Entry = tuple[str, int]
 class Variable:
     """An FMI variable, a number or an array, with the properties of every entry.
 
-    Variables that can be set have start values. `depends_at_start` and `depends` have, for each
-    entry of an output, the entries that it depends on before the first step and later.
+    Variables that can be set have start values. For each entry of an output, `depends_at_start`
+    lists the entries on which it depends before the first step, and `depends` those after it.
     """
 
     name: str

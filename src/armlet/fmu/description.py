@@ -154,7 +154,7 @@ def _suffixes(x: Variable) -> list[str]:
 def _unknowns(
     block: Block, names: tuple[str, str]
 ) -> Iterator[tuple[str, Variable, list[list[Entry]]]]:
-    """Yield (XML tag, output, dependencies) for all outputs: during steps, then again at start."""
+    """Yield (XML tag, output, dependencies) for all outputs: first during steps, then at start."""
     inputs = {x.name for x in block.variables if x.kind in ("independent", "input")}
     outputs = [x for x in block.variables if x.kind == "output"]
     for x in outputs:

@@ -99,7 +99,7 @@ class Folders:
         return file
 
     def read(self, path: Path, kind: str, most: int, subject: str) -> bytes:
-        """Return the bytes of a file; refuse a file that is larger than `most` or `left[kind]`."""
+        """Return the bytes of a file; refuse more bytes than `most` or `left[kind]`."""
         most = min(most, self.left[kind])
         try:
             with path.open("rb") as file:

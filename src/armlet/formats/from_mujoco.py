@@ -176,7 +176,7 @@ class _Reader:
         return range(first, first + self.model.body_jntnum[i])
 
     def _joint(self, k: int) -> Connection:
-        """Return joint `k` without link names; `pose` is the displacement from qpos0 to q = 0."""
+        """Return joint `k` without link names; its pose is the displacement from qpos0 to q = 0."""
         model, dof, name = self.model, self.model.jnt_dofadr[k], self.joints[k]
         kind = JOINT_KINDS[model.jnt_type[k]]
         body = self.where("body", self.bodies[model.jnt_bodyid[k]])

@@ -35,7 +35,7 @@ SPHERE, HFIELD, MESH, SDF = 2, 1, 7, 8
 NEVER, ALWAYS = 0, 1
 """Values of inertiafromgeom; with other values, geoms count only in bodies without <inertial>."""
 MEMORY, MEMORY_PER_JOINT = 2**20, 1000
-"""Memory (bytes) for a model, and in addition per joint, whatever size the file requests."""
+"""Memory (bytes) for a model, and extra memory per joint, whatever size the file requests."""
 CURE = 'add the file, give the body an <inertial>, or the geom mass="0"'
 
 
@@ -97,7 +97,7 @@ class _Files:
         self.sizes[path, ""] = self._size(root, path, (*above, path), 1)
 
     def _size(self, element: Element, model: Path, above: tuple[Path, ...], depth: int) -> int:
-        """Return the number of elements in `element`: itself, its descendants and all copies."""
+        """Return the number of elements in `element`: itself, descendants and copies by MuJoCo."""
         tag, name = element.tag, element.get("name")
         if depth > MAX_DEPTH:
             raise ModelError(f"{_label(element)} is nested deeper than {MAX_DEPTH} elements")
@@ -233,7 +233,7 @@ class _Meshes:
         return path is not None
 
     def shapes_of_geoms(self, model: Any) -> dict[int, Mesh | None]:
-        """Return geom index -> mesh to draw or None, with the pose in the compiled geom's frame."""
+        """Return geom index -> mesh to draw, posed in the compiled geom's frame, or None."""
         shapes = {}
         for geom, shape in self.geoms:
             k = model.geom_dataid[geom.id]

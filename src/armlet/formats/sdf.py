@@ -105,7 +105,7 @@ class Scope:
         return self.parent.in_world @ self.parent.pose_of(self.element.get("name"), self.element)
 
     def _back_to_model(self) -> Pose:
-        """Return the pose of the model's own frame in the placement frame."""
+        """Return the pose of the model's own frame in the frame `placement`."""
         if not self.placement:
             return IDENTITY_POSE
         return self.pose_of(self.placement, self.element).inverse()
@@ -339,7 +339,7 @@ class _Reader:
             )
 
     def description(self, name: str, gravity: Vector, file: Path) -> Description:
-        """Return the description; a single root link is the base unless a joint is on the world."""
+        """Return a description; a lone root link is the base if no joint's parent is the world."""
         children = {joint.child for joint in self.joints}
         roots = [link.name for link in self.links if link.name not in children]
         on_world = any(joint.parent == self.base for joint in self.joints)

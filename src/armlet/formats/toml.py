@@ -292,7 +292,7 @@ def _meshes(table: Table, unit: float) -> tuple[Mesh, ...]:
 
 
 def _symbolic_arm(top: Table, name: str) -> RobotModel:
-    """Return the serial arm of a file with names of constants, from DH rows and inertias only."""
+    """Return the serial arm of a file whose DH rows and inertias have names of constants."""
     unit = top.unit_of_angles()
     tables = top.tables("body", SYMBOLIC_BODY)
     base = top.text("base", "base")

@@ -291,7 +291,7 @@ def _mimic(element: Element) -> list[Tie]:
 
 
 def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
-    """Return joint name -> drive with friction offset, and rotor inertia reflected to the joint."""
+    """Return joint name -> drive with a friction offset and the reflected rotor inertia."""
     names = [*dict.fromkeys(joint.get("name") for joint in root.all("joint"))]
     drives = {}
     for transmission in root.all("transmission"):

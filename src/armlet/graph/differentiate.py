@@ -108,7 +108,7 @@ def _propagate(
 def _pull_back(
     outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Traced], active: list[Node]
 ) -> list[Any]:
-    """Return the derivative of the sum of cotangents times outputs with respect to each input."""
+    """Return the derivative of Σ cotangent · output with respect to each input."""
     inner = {y.index for y, _, _ in active} | {x.index for x in inputs}
     adjoint: dict[int, Masked] = {}
 
@@ -140,7 +140,7 @@ def _value(x: Masked) -> Any:
 
 
 def _sum(x: Masked, y: Masked) -> Masked:
-    """Add two cotangents; the sum is nonzero only where at least one condition holds."""
+    """Add two masked cotangents; the sum is 0 where neither condition holds."""
     if x[0] is y[0]:
         return x[0], x[1] + y[1]
     mask = None if x[0] is None or y[0] is None else logical_or(x[0], y[0])
@@ -160,5 +160,5 @@ def jvp(graph: Graph, outputs: Sequence[Any], tangents: Mapping[int, Any]) -> li
 def vjp(
     graph: Graph, outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Traced]
 ) -> list[Any]:
-    """Return the derivative of the sum of cotangents times outputs with respect to each input."""
+    """Return the derivative of Σ cotangent · output with respect to each input."""
     return _pull_back(outputs, cotangents, inputs, _active_nodes(graph, outputs, inputs))

@@ -151,7 +151,7 @@ def check_matrices(program: "Program", args: Sequence[Any]) -> None:
 
 
 def _word(name: str) -> str:
-    """Convert a name for CasADi: it then begins with a letter and has no adjacent underscores."""
+    """Convert a name to one valid in CasADi: a letter first, and no adjacent underscores."""
     word = re.sub(r"[\W_]+", "_", name).strip("_")
     return word if word[:1].isalpha() else f"armlet_{word}".strip("_")
 

@@ -12,7 +12,7 @@ COMMUTATIVE = frozenset({"add", "mul", "min", "max", "equal"})
 COMPARISONS = frozenset({"less", "less_equal", "equal"})
 NUMBERS = (int, float)
 LIMIT = {"min": float("inf"), "max": -float("inf")}
-"""Operation -> the number that does not change any other."""
+"""Operation -> its neutral operand: with it, the result is the other operand."""
 
 
 def opposite(x: Any) -> Any:
@@ -66,7 +66,7 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
 
 
 def numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the operands with None for traced scalars, so that `match` records no comparisons."""
+    """Replace traced scalars by None, so that matching operands with patterns records nothing."""
     return tuple([a if isinstance(a, NUMBERS) else None for a in args])
 
 

@@ -221,7 +221,7 @@ class Traced(NumPyRecorder):
         return self._quotient(other)
 
     def __pow__(self, exponent: Any) -> Any:
-        """Return the power: for small integers, as products; for 0.5, as a square root."""
+        """Return the power; small integer exponents yield products, and 0.5 a square root."""
         if not isinstance(exponent, SCALARS):
             return NotImplemented
         if isinstance(exponent, Traced) or not abs(exponent) <= PRODUCTS:

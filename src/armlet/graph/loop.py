@@ -56,9 +56,9 @@ class Loop:
         loop carries "cotangent_x": the initial value is the cotangent of the final value of x, and
         the final value is the derivative with respect to the initial value of x. Further outputs
         are the derivatives with respect to the inputs `names`, in this order. For an input that
-        changes with the steps, the derivative is recorded. For any other input x, the derivative is
-        summed over the steps and carried as "sum_x". Inputs that no derivative depends on are left
-        out. This loop must have no stages.
+        changes with the steps, the derivative is recorded at each step; for any other input x, the
+        derivative is summed over the steps and carried as "sum_x". Inputs that no derivative
+        depends on are left out. This loop must have no stages.
         """
         inputs, carried = self.body.inputs, [*self.carried.values()]
         wanted = [inputs[name] for name in (*carried, *names)]

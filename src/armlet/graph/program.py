@@ -139,8 +139,8 @@ class Program:
         -------
         Program
             Takes the inputs of this program, followed by one cotangent per output, of the same
-            shape. Returns one vector-Jacobian product per input: the derivative of the sum of all
-            cotangents times their outputs. For any number of inputs, the operation count is a few
+            shape. Returns one vector-Jacobian product per input: the derivative of the sum
+            Σ cotangent · output. For any number of inputs, the operation count is a few
             times the count of this program.
 
         Examples
@@ -407,7 +407,7 @@ def with_values(old: Program, value: Mapping[int, Any]) -> Program:
 def with_tangents(
     old: Program, active: Iterable[Input]
 ) -> tuple[list[Input], list[Any], list[Any]]:
-    """Differentiate along `active` inputs; return tangent inputs, output entries and tangents."""
+    """Differentiate along `active` inputs; return tangent inputs, outputs and output tangents."""
     graph, flat = old.copy()
     active = list(active)
     tangents = prefixed_inputs(old.inputs, "tangent", active)

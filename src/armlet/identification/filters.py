@@ -96,7 +96,7 @@ def decimate(
 
 
 def _mean(weights: Array, i: int, count: int) -> tuple[int, Array]:
-    """Return the index of the first row in the mean around row i, and the weights from there on."""
+    """Return the first row index of the weighted mean around row i, and the weights of its rows."""
     half = len(weights) // 2
     around = np.arange(i - half, i + half + 1)
     first, last = max(0, i - half), min(count, i + half + 1)
@@ -116,8 +116,8 @@ def smoothing_spline(
 ) -> list[Array]:
     """Fit a smoothing spline to samples (t, x); return its values and derivatives at times `at`.
 
-    The spline y minimises Σ (x - y)² + λ ∫ ÿ². With the mean time step Δt, its gain at an angular
-    frequency ω is 1/(1 + λ ω⁴ Δt). The choice of λ makes the gain at the cut-off one half.
+    The spline y minimises Σ (x - y)² + λ ∫ ÿ². At an angular frequency ω, its gain is
+    1/(1 + λ ω⁴ Δt), with the mean time step Δt. The choice of λ makes the gain at the cut-off 1/2.
     """
     from scipy import interpolate  # which takes as long to load as all of armlet
 
@@ -165,7 +165,7 @@ def quiet_cutoff(s: Spectrum, bandwidth: float, derivatives: int) -> float:
     """Return the highest cut-off at which noise is at most `NOISE` times each column's derivative.
 
     Noise with power density N, differentiated d times, has the variance N (2π)²ᵈ f²ᵈ⁺¹/(2d + 1)
-    below a frequency f, to be compared with the derivative's variance below the bandwidth.
+    below a frequency f. This is compared with the derivative's variance below the bandwidth.
     """
     w = (2 * np.pi * s.f[:, None]) ** (2 * derivatives)
     own = np.where(s.f[:, None] <= bandwidth, np.maximum(s.power - s.floor, 0) * w, 0)

@@ -86,8 +86,8 @@ def identify(
         equal weights. "robust": weighted, with less weight for large residuals (Huber).
         "instrumental": instrumental variables, which noise in the positions does not bias.
     instrument : function, optional
-        For instrumental variables: a function(robot, run) that returns noise-free positions (k, n)
-        of the n joints at the k times `run.t`, such as the result of `closed_loop`. In each
+        For instrumental variables: a function(robot, run), such as the result of `closed_loop`,
+        that returns noise-free positions (k, n) of the n joints at the k times `run.t`. In each
         iteration, `robot` has the latest estimates as parameters. By default, the positions are the
         measured positions after a low-pass filter.
     preprocessing : Preprocessing, optional
@@ -207,7 +207,7 @@ def _doubts(regressor: TorqueRegressor, factors: Factors, estimator: str) -> Ite
 def _estimate(
     estimator: Estimator, regressor: TorqueRegressor, data: Runs, instrument: Instrument | None
 ) -> tuple[Estimate, Array, InstrumentTest | None, Gains | None]:
-    """Return the estimate, (W | τ)/noise or a factor of it, the instrument test and gains."""
+    """Return the estimate, a factor of noise-weighted (W | τ), the instrument test and gains."""
     if regressor.gains:
         joints = regressor.robot.joint_names
         estimate, gains = estimators.calibrate(data.used, joints, data.repeats)
@@ -370,7 +370,7 @@ def cross_validate(
     Returns
     -------
     list of Fit
-        One `Fit` per block, ordered by run and time, with parameters by weighted least squares.
+        One `Fit` per block, ordered by run and time; weighted least squares fits the parameters.
     """
     check.integer(blocks, "blocks", low=1)
     regressor = (model or TorqueModel()).of_robot(robot)
@@ -423,7 +423,7 @@ def identify_payload(
     Parameters
     ----------
     arm : Robot or Identified
-        The arm without payload: a robot with friction, or the more accurate result of `identify`.
+        The arm without payload: a robot with friction or, more accurate, the result of `identify`.
     logs : Log, or iterable of Log or functions
         Runs with the payload, in any form that `identify` accepts.
     frame : str, optional

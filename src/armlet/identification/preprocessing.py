@@ -41,7 +41,7 @@ ROWS_PER_PERIOD = 2.5
 EDGE = 2.0
 """The time trimmed at each end, where filters are inaccurate, in periods of the lowest cut-off."""
 AGREES = 0.05
-"""The largest relative difference from derived velocities at which measured ones are used."""
+"""Measured velocities are used if their relative difference from derived ones is below this."""
 REST = 5e-3
 """A joint is at rest while its speed is below this share of its highest speed."""
 FEWEST = 10
@@ -61,8 +61,8 @@ class Samples:
     q, qd, qdd, tau : arrays of shape (k, n)
         Positions, velocities, accelerations and torques, after zero-phase filters.
     moving : array of bool of shape (k, n)
-        Whether each joint's row is used: not during rests between motions, where the direction of
-        friction is undefined, and never if the joint moves although its torque is constant.
+        Whether each joint's row is used. False at rests between motions, where the direction of
+        friction is undefined, and in all rows of a joint that moves while its torque is constant.
     rate : float
         Rows per second.
     indices : array of int of shape (m,)
@@ -176,8 +176,8 @@ class Preprocessing:
     order : int
         The order of the Butterworth filters, which are applied forwards and backwards.
     derivative : {"filter", "spline"}
-        Whether to differentiate filtered positions, or a smoothing spline with the same cut-off,
-        which needs no even time grid.
+        Whether to differentiate filtered positions, or a smoothing spline with the same cut-off;
+        the spline needs no even time grid.
     velocity : {"auto", "measured", "derived"}
         Whether to use measured velocities; "auto" uses them if they agree with the positions.
     acceleration : {"derived", "measured"}
@@ -486,7 +486,7 @@ def _joint_in_motion(
 
 
 def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[Flags, float]:
-    """Flag times 0.5/`bandwidth` s or more from rests over `longer` s; also sum the rest time."""
+    """Flag times 0.5/`bandwidth` s or more from rests longer than `longer` s; sum these rests."""
     half = 0.5 / bandwidth
     change = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]])))
     first, last = t[change[::2]], t[change[1::2] - 1]

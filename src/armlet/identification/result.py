@@ -59,11 +59,11 @@ class Identified(Plottable):
     estimate : Estimate
         The parameters by least squares or instrumental variables, with covariance and noise.
     standard : array, optional
-        The standard parameters (ten per body, then drive parameters and extra terms) with physical
-        bodies that fit the torques best; None if physical bodies were not requested.
+        The standard parameters (ten per body, then drive parameters and extra terms) that fit the
+        torques best with physical bodies; None if physical bodies were not requested.
     fits : mapping of str to Fit
         Torque errors on the data used, by solution name, such as "least squares" or "consistent".
-        The names of errors on data held out start with "validation, ".
+        For data held out, "validation, " precedes the solution name.
     condition : float
         The condition number of the regressor.
     essential : tuple of str
@@ -77,7 +77,7 @@ class Identified(Plottable):
     gains : Gains, optional
         The torque per logged unit (Nm/A, for instance) and its standard deviation, if identified.
     unused : tuple of str
-        The names of the joints whose torques were not used, since they never change in any run.
+        The names of the joints whose torques were not used, as these are constant in every run.
     samples, held_out : tuples of Samples
         The preprocessed samples that were used, and those held out, of up to eight runs each.
     """

@@ -68,7 +68,7 @@ class Total:
         return _count(scope, n)
 
     def verdict(self, n: int) -> str:
-        """Return whether armlet's total is "below", "equal" or "above" the lowest published one."""
+        """Return "below", "equal" or "above": armlet's total against min(printed, corrected)."""
         published = min(self.printed_count(n).total, self.corrected_count(n).total)
         difference = self.count(n).total - published
         return "below" if difference < 0 else "above" if difference > 0 else "equal"
@@ -76,7 +76,7 @@ class Total:
 
 @cache
 def _count(scope: Total, n: int) -> Count:
-    """Count operations of the formulation, or of the cheapest one if `scope` names none."""
+    """Count operations of `scope.formulation` or, if empty, of the cheapest formulation."""
     arm = general_arm("".join("P" if i == scope.prismatic else "R" for i in range(1, n + 1)))
     if scope.twists == "quarter":
         arm = replace(arm, dh=tuple(row._replace(alpha=pi / 2) for row in arm.dh))
@@ -93,7 +93,7 @@ def _count(scope: Total, n: int) -> Count:
 
 
 def _program(scope: Total, name: str, arm: RobotModel) -> Program:
-    """Trace formulation `name`, if possible with `scope.starting_from` as an input or output."""
+    """Trace formulation `name`, with `scope.starting_from` as an input or output if supported."""
     chosen: dict[str, Any] = dict(pair.split("=") for pair in scope.options.split())
     functions = FORMULATIONS[scope.quantity][name].starting_from
     if scope.starting_from not in functions:

@@ -99,8 +99,8 @@ def closed_form(
     parallel to one another and to gravity, and the revolute ones are coaxial; otherwise δ is 1. σ
     is 0 if the prismatic joint is parallel to u, else 1.
 
-    Without gravity there is one exception: if all joints up to i >= s are revolute and their axes
-    meet in one point, kx and ky enter the torques only through Uxz and Uyz about that point.
+    Without gravity there is one exception for i >= s: if all joints up to i are revolute and their
+    axes meet in one point, kx and ky affect the torques only through Uxz and Uyz about that point.
 
     Rotor inertia is lumped into Uzz at joint r and, if s is perpendicular to r, at joint s. At a
     prismatic joint, it is lumped into m̂ if the rotor acts on all torques exactly as a mass does.

@@ -173,7 +173,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
 
     @cached_property
     def expressions(self) -> dict[str, str]:
-        """The sum of standard parameters, as text, by the name of each minimal parameter."""
+        """Each minimal parameter as a sum of standard parameters: text, by parameter name."""
         return {name: sum_text(self.terms(name), str, str, " ") for name in self.names}
 
     def terms(self, name: str) -> dict[str, Scalar]:
@@ -199,7 +199,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
 def equivalence(a: MinimalParameters[Any], b: MinimalParameters[Any]) -> NDArray[Any]:
     """Return the nonsingular matrix A between two minimal sets of a robot, φ'(b) = A φ'(a).
 
-    A exists for any two minimal sets of one robot (Lin 1994, Corollary 6); else raise DataError.
+    A exists for minimal sets of one robot (Lin 1994, Corollary 6). For other sets, raise DataError.
 
     Examples
     --------

@@ -66,7 +66,7 @@ def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
 
 
 def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
-    """Convert a robot with revolute joints to another unit of length, which keeps its torques.
+    """Convert a robot with revolute joints to another unit of length; torques do not change.
 
     DH lengths and gravity are divided by the unit; first moments are multiplied by it, and masses
     by its square. A length equal to the unit becomes the integer 1, which saves multiplications.

@@ -96,8 +96,8 @@ def common_limits(
     """Return the leader's limits narrowed by its followers, and the followers in conflict.
 
     A follower is in conflict if its position limits would leave the leader no range. Its position
-    limits are then ignored, since some files copy the leader's limits to followers, whatever the
-    factor. The effort limit does not change, since the leader is assumed to have the drive.
+    limits are then ignored, since some files copy the leader's limits to followers without scaling
+    by the factor. The effort limit does not change, since the leader is assumed to have the drive.
     """
     lower, upper, velocity, effort = leader
     contrary = []

@@ -4,8 +4,8 @@ The z axis of a body is its joint axis, in the file's direction. The x axis poin
 common normal of this axis and the joint axis of the main child, the child with the largest subtree.
 The common normal of nearly parallel axes is ill defined and may be far from the joints. For such
 axes, x points to the point where the child's axis crosses the plane z = 0, and rotations about x
-and y, instead of x alone, turn z to the child's z (Hayati 1983). So no DH length is much larger
-than the arm. Where the geometry leaves a choice, the choice makes parameters zero:
+and y, instead of about x alone, turn z to the child's z (Hayati 1983). So no DH length is much
+larger than the arm. Where the geometry leaves a choice, the choice makes parameters zero:
 
 - origins can move along parallel axes: the offsets d of successive parallel axes are merged into
   the d of the last body, or into the base frame if the first of these axes is on the base;

@@ -11,14 +11,14 @@ from armlet.scalar import Scalar, Vector, cos_sin, is_zero
 
 
 class Twist(NamedTuple):
-    """Angular velocity w of a body and its origin's velocity v at joint speed 1, in body axes."""
+    """Angular velocity w of a body and velocity v of its origin, at joint speed 1, in body axes."""
 
     w: Vector
     v: Vector
 
     @property
     def rotates(self) -> int:
-        """1 if the twist rotates the body, else 0; constant folding removes products with ints."""
+        """1 if the twist rotates the body, else 0; an int, so products with it cost nothing."""
         return int(not all(map(is_zero, self.w)))
 
     @property
@@ -34,12 +34,12 @@ Array = Any
 class JointType(NamedTuple):
     """A joint type; the joint axis is the z axis of the body that the joint moves.
 
-    The functions take arrays with any leading axes. By default, displacements add to positions.
+    The functions take arrays with any leading axes. The default `integrate` returns q + v.
     """
 
     letter: str
     neutral: tuple[int, ...]
-    """The positions at which the joint is as its file draws it."""
+    """The positions at which the joint has the pose stated in the robot's file."""
     screws: Callable[[DHRow, Sequence[Scalar]], tuple[Screw, ...]]
     """The joint's screws as a function of the DH row (theta and d) and the joint's positions."""
     twists: tuple[Twist, ...]

@@ -97,7 +97,7 @@ class RobotModel(ComparedByData):
     folder: str = field(default="", compare=False)
     """The folder of the robot's file, in which the viewer looks up mesh files."""
     base_body: Body = field(default=(0.0, np.zeros(3), np.zeros((3, 3))), compare=False)
-    """Mass, first moment and inertia of the base in its canonical frame; in no quantity."""
+    """Mass, first moment and inertia of the base in its canonical frame; no quantity uses it."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """Sentences about data in the file that no quantity takes into account."""
     _memory: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)
@@ -198,12 +198,12 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def velocity_limit(self) -> NDArray[np.float64]:
-        """The limits of velocities in both directions, in the order of qd; inf for none."""
+        """The velocity limits in both directions, in the order of qd; inf where there is none."""
         return self._limits("velocity")
 
     @cached_property
     def effort_limit(self) -> NDArray[np.float64]:
-        """The limits of torques in both directions, in the order of tau; inf for none."""
+        """The torque limits in both directions, in the order of tau; inf where there is none."""
         return self._limits("effort")
 
     def _limits(self, name: str) -> NDArray[np.float64]:
@@ -214,7 +214,7 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def neutral(self) -> NDArray[np.float64]:
-        """The positions at which every joint is as its file draws it, of shape (nq,)."""
+        """The positions at which every joint has the pose stated in the file, of shape (nq,)."""
         return read_only(np.array([x for y in self.coordinates for x in y.type.neutral], float))
 
     def random_configuration(
@@ -225,7 +225,7 @@ class RobotModel(ComparedByData):
         """Return random positions within the limits, of shape (*size, nq).
 
         Revolute joints without limits are between -π and π, prismatic ones between -1 and 1 m.
-        Joints with one limit have a range of the same length.
+        If a joint has only one limit, its range has the same length, 2π or 2 m.
         """
         spans = [2 * np.pi if x.type.rotates else 2.0 for x in self.coordinates]
         span = np.repeat(spans, [x.type.nq for x in self.coordinates])
@@ -255,13 +255,13 @@ class RobotModel(ComparedByData):
         return self._by_coordinate("difference", q0=(q0, "nq"), q1=(q1, "nq"))
 
     def _rate(self, delta: Any, v: Any) -> Any:
-        """Return the rate of δ while the robot, at integrate(q0, δ), moves with the velocity v."""
+        """Return dδ/dt of a robot at integrate(q0, δ) that moves with velocity v, for any q0."""
         return self._by_coordinate("rate", delta=(delta, "nv"), v=(v, "nv"))
 
     def _by_coordinate(self, name: str, **arguments: tuple[Any, str]) -> NDArray[Any]:
-        """Return the results of a function of the joint types, joined along the last axis.
+        """Call function `name` of each coordinate's joint type; join results along the last axis.
 
-        Its arguments are arrays, each with the name of its size, "nq" or "nv".
+        `arguments` maps names to pairs: an array, and the name of its size, "nq" or "nv".
         """
         sizes = [size for _, size in arguments.values()]
         arrays = [x if hasattr(x, "shape") else np.asarray(x) for x, _ in arguments.values()]
@@ -278,7 +278,7 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def _of_vector_spaces(self) -> dict[str, Callable[..., NDArray[Any]]]:
-        """Functions by name that are the default of `JointType` for all coordinates."""
+        """Name -> default function of `JointType`, if the joint types of all coordinates use it."""
         types, defaults = [joint.type for joint in self.coordinates], JointType._field_defaults
         return {k: f for k, f in defaults.items() if all(getattr(x, k) is f for x in types)}
 
@@ -424,7 +424,7 @@ class RobotModel(ComparedByData):
         return replace(self, m=m, c=c, J=(symmetric(0, 0, 0, 0, 0, 0),) * self.nb)
 
     def displacements(self, q: Vector) -> list[Displacement]:
-        """Return the displacement of each body from its parent; the last screw is the joint's.
+        """Return the displacement of each body from its parent; the last screw is due to the joint.
 
         `q` has the positions of all joints, as `joint_positions` returns them.
         """

@@ -1,6 +1,6 @@
 """Backends, which compile lowered programs and loops and run them on their own arrays.
 
-A backend is a module with the functions of `Backend`. Kernels and loop kernels know no other.
+A backend is a module with the functions of `Backend`; kernels use it only through these.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class Executable(Protocol):
 
     @property
     def entry_rows(self) -> int:
-        """The most states of a call that `connect` takes from Python; 0 if it never does."""
+        """The largest number of states in a call that runs without Python; 0 if no call does."""
 
     def connect(self, thing: Any, option: str = "", entries: Entries = None) -> bool:
         """Make calls of an object run compiled code, without Python; return False on failure."""
@@ -41,7 +41,7 @@ class Executable(Protocol):
     def run(self, arrays: Arrays, results: Arrays, count: int, threads: int, *steps: int) -> None:
         """Write the results of `count` states or runs to `results`.
 
-        For a loop, `steps` are the first step, the number of steps, and that of steps per row.
+        For a loop, `steps` are the first step, the number of steps, and the steps per recorded row.
         """
 
     @property
@@ -62,7 +62,7 @@ class Backend(Protocol):
         """Compile a lowered program, or a loop with this program as its body."""
 
     def array(self, x: Any, dtype: str) -> Array:
-        """Convert x to an array that compiled code reads; TypeError or ValueError if it cannot."""
+        """Convert x to an array for compiled code; raise TypeError or ValueError if impossible."""
 
     def results(
         self, shapes: Sequence[Shape], dtype: str, out: Any = None, inputs: Sequence[Array] = ()
@@ -70,7 +70,7 @@ class Backend(Protocol):
         """Return the arrays to write results to: the checked arrays of `out`, or new arrays."""
 
     def dispatch(self, thing: Any, inputs: Sequence[str], option: str, entries: Entries) -> bool:
-        """Make calls of an object run `entries[value of option]`; return False on failure."""
+        """Make calls run the entry for their value of `option`; return False on failure."""
 
 
 def load_backend(name: str) -> Backend:

@@ -1,8 +1,8 @@
 """Disk cache of programs and machine code, in a directory that only the user may write to.
 
 Cached machine code will be run, so a file is read only if the user owns it and nobody else may
-write to it. Errors are ignored, as if nothing had been cached: a damaged entry, a directory of
-another user, a full disk.
+write to it. Errors, such as a damaged entry, a directory of another user or a full disk, are
+ignored, as if nothing had been cached.
 """
 
 import os
@@ -67,7 +67,7 @@ def _warn_of_relative(path: str) -> None:
 
 
 def _is_private(status: os.stat_result) -> bool:
-    """Whether the user owns a file or directory that nobody else may write to.
+    """Whether the user owns a file or directory, and nobody else may write to it.
 
     Always True on Windows, which has no owner ids or mode bits: the default directory is
     private by its access rights, and a directory in $ARMLET_CACHE is not checked.

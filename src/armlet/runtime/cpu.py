@@ -79,15 +79,15 @@ class CompiledProgram:
 
     @property
     def entry_rows(self) -> int:
-        """The most states of a call that compiled code takes from Python; see `connect`."""
+        """The largest number of states in a call that compiled code accepts from Python."""
         return most_rows(self.code)
 
     def connect(self, thing: Any, option: str = "", entries: Entries = None) -> bool:
         """Make calls of a `vectorcalled` object run compiled code; return False on failure.
 
-        Calls with other arguments than a few states run its `_fallback`. `option` names an argument
-        after the inputs. If its value is a string, the call is passed to `entries[value]`. If its
-        value is an array, the call is passed to `entries[True]`, with the array after the inputs.
+        Calls with more than `entry_rows` states, or unusual arguments, run `thing._fallback`.
+        `option` names a further argument: a call that passes a string runs `entries[string]`; a
+        call that passes an array runs `entries[True]`, with the array after the inputs.
         """
         code, inputs = self.code, [*self.code.inputs]
         results = tuple if code.single or code.names is None else result_type(code.names)
@@ -167,7 +167,7 @@ NEVER_FREED: list[Code] = []
 
 
 def share(dtype: str) -> None:
-    """Compile, once per dtype, the functions that its entries share; define their symbols."""
+    """Compile once the functions that all entries of a dtype share, and define their symbols."""
     if dtype not in SHARED_CODE:
         names = [shared_name(name, dtype) for name in SHARED]
         code = compile_ir(shared_functions(dtype), *names)
@@ -183,7 +183,7 @@ def join(one: Code, many: Code) -> None:
 
 
 def dispatch(thing: Any, inputs: Sequence[str], option: str, entries: Entries) -> bool:
-    """Make calls of a `vectorcalled` object run `entries[value of option]`, or its `_fallback`."""
+    """Make calls of `thing` run the entry for their value of `option`, or `thing._fallback`."""
     share("float64")
     return connect(
         thing, compile_ir(dispatcher(len(inputs)), "vectorcall"), inputs, option, entries
@@ -206,7 +206,7 @@ class CompiledLoop:
         return max(1, LOOP_BLOCK // max(1, self.loop.stages * len(self.code.operations)))
 
     def run(self, arrays: Arrays, results: Arrays, count: int, threads: int, *steps: int) -> None:
-        """Run a block of steps of `count` runs: first step, number of steps, steps per row."""
+        """Run a block of steps of `count` runs; `Executable.run` explains `steps`."""
         lanes = self.target.lanes if count >= self.target.lanes else 1
         function, _ = self._function(lanes)
         pointers = [address(array) for array in (*arrays, *results)]

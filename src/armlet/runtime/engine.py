@@ -35,7 +35,7 @@ in_llvm = LLVM_THREADS[0].call
 class Code(np.ndarray[Any, Any]):
     """Machine code in memory, which is freed with this object.
 
-    The class is an array of objects, since Python's garbage collector does not look into arrays.
+    The base class is the NumPy array, since Python's garbage collector does not visit its entries.
     In a dead reference cycle, the collector would clear any other container, although a finalizer
     of the cycle may still call the code. Instances are hashable for use in `ENGINES`.
     """
@@ -47,7 +47,7 @@ class Code(np.ndarray[Any, Any]):
     def of(cls, addresses: Mapping[str, int], *owned: Any) -> "Code":
         """Return code with functions at `addresses`; the `owned` objects live as long as the code.
 
-        The last entry is reserved for `python_call.join`.
+        The last entry is reserved for `cpu.join`.
         """
         code = cls(2 + len(owned), dtype=object)
         for k, thing in enumerate((addresses, *owned)):
@@ -118,7 +118,7 @@ def add_symbols(addresses: Mapping[str, int]) -> None:
 
 
 def machine(effort: int = 3) -> Any:
-    """Return a new LLVM target machine for `cpu()`; an engine that is given one will own it."""
+    """Return a new LLVM target machine for `cpu()`; an engine takes ownership of its machine."""
     here = cpu()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=here.name, features=here.features, opt=effort, jit=True

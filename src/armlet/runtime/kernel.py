@@ -33,8 +33,8 @@ class Kernel:
     Parameters
     ----------
     program : Program
-        The program to compile. Where it also has sin or cos of a and of b, sin(a + b) and
-        cos(a + b) are computed by the addition theorems.
+        The program to compile. If it has sines or cosines of a, b and a + b, those of a + b are
+        computed from those of a and b by the addition theorems.
     dtype : {"float64", "float32"}
         The type of numbers; arrays of other dtypes are converted.
     target : Target, optional
@@ -184,7 +184,7 @@ class Kernel:
     def shapes(self, shapes: Sequence[Shape]) -> tuple[Shape, list[Shape], frozenset[str]]:
         """Return the leading axes and the shapes of the results for inputs of these shapes.
 
-        The last result has the names of the inputs with one value for all states.
+        The third result is the set of names of the inputs that have one value for all states.
         """
         inputs = self.program.inputs.values()
         leading, own = leading_axes(inputs, shapes)

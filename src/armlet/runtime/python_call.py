@@ -1,4 +1,4 @@
-"""Objects whose calls run compiled entries, by the vectorcall protocol; arrays in memory."""
+"""Callable objects that run compiled code by the vectorcall protocol; addresses of arrays."""
 
 import ctypes
 import functools
@@ -97,9 +97,9 @@ def connect(
 ) -> bool:
     """Make `code` the `__call__` of a `vectorcalled` instance; return False on failure.
 
-    Calls that the code refuses run the instance's `_fallback`. What it was connected with before is
-    kept, since another thread may be running it. The instance holds all of this in a tuple, the
-    `%self` of the code, which begins with the items of `objects.PLACES`.
+    Calls that `code` refuses run `thing._fallback`. The tuple `thing.callee`, which compiled code
+    receives as `%self`, has the items of `objects.PLACES`, then `code`, then the previous tuple:
+    another thread may still be running the previous code.
     """
     cls, previous = type(thing), getattr(thing, "callee", None)
     if "_vectorcall" not in vars(cls) or not reads_arrays():
@@ -138,7 +138,7 @@ class Entry:
         functools.update_wrapper(self, function)
 
     def __get__(self, thing: object, _: type | None = None) -> "Entry":
-        """Return the entry itself: as an attribute of a class, it is no method of its objects."""
+        """Return the entry itself: as a class attribute, an entry does not become a method."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:

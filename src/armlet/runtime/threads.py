@@ -199,7 +199,7 @@ class LlvmThread(Workers):
         self.working.acquire()
 
     def _after_fork(self) -> None:
-        """Release `working` after a fork; if Ctrl-C came before it was locked, interrupt again."""
+        """Release `working` after a fork; if Ctrl-C prevented its locking, interrupt again."""
         try:
             self.working.release()
         except RuntimeError:

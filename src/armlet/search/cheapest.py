@@ -42,7 +42,7 @@ class Effort:
     trials: int = 12
     """Largest number of units of length to try, and of frame origins to move, from the base on."""
     shortest_unit: float = 1e-4
-    """Shortest unit of length to try, relative to the longest; masses scale with unit squared."""
+    """Shortest unit of length to try, relative to the longest; its square scales the masses."""
     orders: tuple[tuple[str, ...], ...] = (
         ORDER,
         (*(name for name in ORDER if name != "constants"), "constants"),
@@ -104,7 +104,7 @@ def cheapest_program(request: Request, minimize: str = "operations") -> SearchRe
 
 
 def cached_search(key: str | None, find: Callable[[], SearchResult]) -> SearchResult:
-    """Return the cached result of `key`, or that of `find`, which is cached unless key is None."""
+    """Return the cached result for `key`, or call `find`; cache the result unless `key` is None."""
     data = cache.load(key) if key else None
     if data is not None:
         with suppress(ValueError, LookupError, TypeError):
@@ -199,7 +199,7 @@ def rank(task: Task) -> "list[Candidate]":
 
 
 def _power(entry: Formulation) -> int:
-    """Return the exponent k with which the operation count grows: as n^k for n joints."""
+    """Return the k for which the operation count grows as n^k with the number n of joints."""
     return int(entry.growth.partition("^")[2][:1] or 1)
 
 

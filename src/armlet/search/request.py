@@ -129,7 +129,7 @@ class Request:
         return [FORMULATIONS[key][x] for key, x in self.options.items() if key in FORMULATIONS]
 
     def lumps(self, entry: Formulation) -> bool:
-        """Whether `lump` reduces the inertias; only then may frames and unit of length change."""
+        """Whether the robot is passed to `lump`; only then may frames and unit of length change."""
         takes = all(used.minimal for used in (entry, *self.built_on))
         return self.minimal and self.quantity.minimal and takes
 

@@ -39,7 +39,7 @@ class HeldArguments:
 
 
 def held_rows(value: Array, shape: tuple[int, ...], t: Array, dt: float) -> Array:
-    """Return one row per time: `value` itself if constant, or its row for the step at that time."""
+    """Return one row per time: the constant `value`, or its row for the step at that time."""
     if value.shape == shape:
         return np.broadcast_to(value, (len(t), *shape))
     return value[np.minimum(step_at(t, dt), len(value) - 1)]
@@ -117,7 +117,7 @@ class Event:
 def find_events(
     events: Sequence[Event], trajectory: Trajectory, held: HeldArguments
 ) -> tuple[list[Occurrence], bool]:
-    """Return occurrences by time until an event ends the run, and whether an event ends the run."""
+    """Return occurrences in order of time, until an event ends the run, and whether one does."""
     crossings = []
     for event in events:
         for t in _crossings(event, trajectory, held):

@@ -368,8 +368,8 @@ def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
 
     A rate is the largest absolute eigenvalue of H q̈ = -K q - D q̇, where -K and -D are the
     derivatives of the forces by q and q̇. Friction is linearised at rest, where its derivatives are
-    largest; each stop, as if in contact; torques, at time 0, both in the state q, qd and at rest,
-    where friction-like torque functions are steepest.
+    largest, and every stop as if the joint touched it. Torques are linearised at time 0, both in
+    the state q, qd and at rest, where friction-like torque functions are steepest.
     """
     causes = [x for x in _derivatives(arm, q, qd, u) if np.any(x[1]) or np.any(x[2])]
     if not causes:

@@ -8,7 +8,7 @@ To find the number `stability` of an integrator, apply a step to the oscillator 
 The step is then a matrix M times the state (and memory). Let λ be the largest absolute eigenvalue
 of the oscillator. Then `stability` is the largest h λ, rounded down, up to which the spectral
 radius of M is at most 1 + 1e-4 for every ζ ≥ 0. The limit `decay` is defined likewise for a damper
-alone, q̈ = -λ q̇. An implicit integrator has these limits for drive torques: apply both as such.
+alone, q̈ = -λ q̇. With an implicit integrator, model spring and damper as drive torques.
 """
 
 import warnings

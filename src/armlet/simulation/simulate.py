@@ -66,7 +66,7 @@ SLOW = "the torque is a Python function, called at every step: an armlet.functio
 
 
 class PythonTorque(NamedTuple):
-    """A Python function that computes torques, and the torques at all multiples of dt so far."""
+    """A Python torque function, and a record of its torques at all multiples of dt so far."""
 
     function: Torque
     rows: list[Array]
@@ -380,8 +380,8 @@ def _adaptive_rows(
 ) -> Iterator[State]:
     """Yield the states at multiples of dt, by an integrator of x = (δ, q̇).
 
-    δ are the local coordinates of the positions q = integrate(origin, δ). They are q itself where
-    displacements are added to positions.
+    δ are the local coordinates of the positions q = integrate(origin, δ). If `integrate` only
+    adds displacements to positions, δ equals q.
     """
     arm, dt, method = steps.arm, steps.dt, steps.method
     robot, n, origin = arm.robot, arm.robot.nv, arm.robot.neutral
@@ -535,7 +535,7 @@ def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
 def _check_held_torques(robot: Robot, tau: Array, method: str, dt: float) -> None:
     """Warn if a held torque alternates with growing amplitude: dt is too long for the feedback.
 
-    The gains themselves are not computed: extra calls of a Python function may change its state.
+    Feedback gains are not computed, since extra calls of a Python function may change its state.
     """
     changes = np.diff(tau, axis=0)
     before, size = changes[:-1], np.abs(changes)

@@ -55,13 +55,13 @@ class Rollouts(NamedTuple):
 
     @property
     def finite(self) -> NDArray[np.bool_]:
-        """Whether each run ends with finite values, and no velocity above `FASTEST`, (N,)."""
+        """Whether each of the N runs ends with finite values and no velocity above `FASTEST`."""
         slow: NDArray[np.bool_] = (np.abs(self.qd[-1]) <= FASTEST).all(1)
         return slow & is_finite(self)
 
 
 def is_finite(runs: Rollouts) -> NDArray[np.bool_]:
-    """Return whether the last row and the cost of each roll-out are finite, (N,)."""
+    """Return for each of the N roll-outs whether its last row and its cost are finite."""
     ends = [runs.q[-1].T, runs.qd[-1].T, *([] if runs.cost is None else [runs.cost])]
     finite: NDArray[np.bool_] = np.isfinite(np.vstack(ends)).all(0)
     return finite
@@ -267,8 +267,8 @@ def loop_kernel(
 ) -> LoopKernel:
     """Compile the loop of `step_loop`, or return it from the robot's cache.
 
-    With the derivative "jvp" or "vjp" it is that loop's by the inputs `names`; with "states" it
-    records all that is carried, as "vjp" needs it.
+    `derivative` "jvp" or "vjp" selects the derivative of the loop with respect to the inputs
+    `names`. "states" selects a loop that records all carried values, which "vjp" takes as inputs.
     """
 
     def compile_loop() -> LoopKernel:
@@ -363,8 +363,8 @@ def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
 def _first_steps(steps: Steps, state: list[Array], count: int) -> tuple[list[list[Array]], Array]:
     """Take the first `count` steps of a multistep integrator by `STARTER`.
 
-    Return the list [q, qd, t, cost (if any)] after each step, and the memory with which the
-    multistep integrator goes on (see `Integrator.memory`), of shape (runs, 2 * count, n).
+    Return one list [q, qd, t, cost (if any)] per step, and the memory from which the multistep
+    integrator continues (see `Integrator.memory`), of shape (runs, 2 * count, n).
     """
     kernel = loop_kernel(steps.arm, STARTER, steps.reduce)
     acceleration = acceleration_kernel(steps.arm)

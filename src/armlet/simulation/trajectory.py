@@ -86,8 +86,8 @@ class Trajectory(Plottable):
     def at(self, times: ArrayLike) -> "Trajectory":
         """Interpolate the trajectory at `times` between the first and the last row.
 
-        Positions and velocities are interpolated by cubic Hermite splines, other arrays linearly,
-        also held torques. The accelerations that the splines use may jump at the rows.
+        Positions and velocities are interpolated by cubic Hermite splines, whose accelerations may
+        jump at the rows. All other arrays, even held torques, are interpolated linearly.
         """
         t = np.atleast_1d(validation.array(times, "times", (), ("N",), finite=False))
         if not len(self) or not np.all((t >= self.t[0]) & (t <= self.t[-1])):
@@ -267,7 +267,7 @@ def _linear(t: Array, x: Array, at: Array) -> Array:
 
 
 def _cubic(t: Array, x: Array, starts: Array, ends: Array, at: Array) -> Array:
-    """Interpolate x by its derivatives at the start and at the end of each interval."""
+    """Interpolate x by cubic polynomials, from its derivatives at both ends of each interval."""
     k = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
     h = (t[k + 1] - t[k])[:, None]
     s = (at - t[k])[:, None] / h

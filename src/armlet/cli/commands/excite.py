@@ -56,7 +56,7 @@ def excite(
     """Find a trajectory from which the parameters of a robot can be identified accurately.
 
     The trajectory starts and ends at rest, and stays within the limits that the
-    robot and the options set. Ctrl-C ends the search with the best one so far.
+    robot and the options set. Ctrl-C ends the search and keeps the best result.
 
     Example: armlet excite panda --duration 20 --harmonics 5 --out path.csv --plot path.html
     """

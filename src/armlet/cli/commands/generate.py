@@ -175,7 +175,7 @@ class Request:
     frames: Sequence[str] = ()
 
     def trace(self, arm: Robot, arguments: Sequence[str], minimal: bool) -> Function:
-        """Trace the function; groups of constants in `arguments` become inputs if they are read."""
+        """Trace the function; the groups in `arguments` that the function reads become inputs."""
         read = {group for quantity in self.quantities for group in QUANTITIES[quantity].reads}
         groups = [group for group in arguments if group in read and arm.constants(group)]
         options: dict[str, Any] = {
@@ -202,7 +202,7 @@ class Request:
 
 
 def _requests(texts: Sequence[str], frames: Sequence[str]) -> list[Request]:
-    """Parse the options -f: a quantity yields one function per frame, a list yields one."""
+    """Parse the options -f: a quantity yields a function per frame, a list one function."""
     requests: dict[str, Request] = {}
     for text in texts:
         name, is_named, listed = text.rpartition("=")

@@ -83,7 +83,7 @@ def simulate(
 
 
 def _torque(arm: Robot, text: str) -> Any:
-    """Parse --torque: None for zero, a function for hold, or an array from a file."""
+    """Parse --torque: return None for zero, a function for hold, else the array in a file."""
     if text == "zero":
         return None
     if text == "hold":

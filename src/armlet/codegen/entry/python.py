@@ -1,6 +1,6 @@
 """The entry point from Python to a kernel, in LLVM IR that is compiled with the kernel.
 
-CPython calls `@vectorcall` to call an object. It takes one state or a batch of up to a few
+CPython calls `@vectorcall` to call a kernel, for one state or for a batch that takes up to a few
 milliseconds, by position or by name, with or without `out`. Contiguous arrays of the kernel's dtype
 are read in place; short vectors in lists or in other arrays are copied. All other calls, including
 invalid ones, go to a Python function, the first item of `%self` (see `objects.PLACES`).
@@ -31,7 +31,7 @@ IR = read_blocks("entry.ll")
 
 
 def most_rows(code: Lowered, operations: int = BATCH) -> int:
-    """Return how many rows take at most `operations`: by default those an entry point takes."""
+    """Return how many rows, at least 1, can be computed with at most `operations` operations."""
     return max(1, operations // max(1, len(code.operations)))
 
 
@@ -73,7 +73,7 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
 
 
 def dispatcher(inputs: int) -> str:
-    """Return LLVM IR of an entry that dispatches calls to the functions for an option's values."""
+    """Return LLVM IR of an entry point that dispatches calls by the value of an option."""
     text = [_arguments(inputs, "slow", ()), IR["slow"](), IR["vectorcall"]()]
     return module_text([*SHARED.values(), *text], "float64")
 

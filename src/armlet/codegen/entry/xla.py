@@ -16,7 +16,7 @@ IR = read_blocks("xla.ll")
 def xla_entry(code: Lowered, target: Target, at_once: bool) -> tuple[str, Texts]:
     """Return the LLVM IR module of @xla, and the modules of the functions that @xla calls.
 
-    Without `at_once`, @xla computes row by row; with it, a call needs at least `lanes` rows.
+    If `at_once`, a call needs `target.lanes` or more rows; otherwise, @xla computes row by row.
     """
     functions = many_states_texts if at_once else one_state_texts
     texts = modules(target, functions(code, target))

@@ -44,7 +44,7 @@ Chunk = list[range]
 
 
 class Place(NamedTuple):
-    """Memory slot of a value: name of a pointer, and index of a number or vector from there."""
+    """Memory slot of a value: name of a pointer, and offset from it in numbers or vectors."""
 
     pointer: str
     entry: int
@@ -267,7 +267,7 @@ def many_states_texts(code: Lowered, target: Target) -> Texts:
     """Return LLVM IR texts to compile separately: first @many, then the functions that it calls.
 
     If the program is split, @many transposes inputs, calls the chunks and transposes outputs. Slots
-    of inputs come first, then slots of outputs that are the same in all states, then others.
+    of inputs come first, then slots of outputs that are the same in all states, then the rest.
     """
     if not is_long(code):
         return Texts([partial(many_states, code, target)])

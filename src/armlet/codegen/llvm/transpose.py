@@ -42,8 +42,8 @@ def store_columns(
 ) -> None:
     """Append stores of columns, one vector each, to the contiguous rows from %i on.
 
-    There is one row per lane, so the rows fill as many vectors as there are columns. Each stored
-    vector is shuffled together from the rows that it overlaps.
+    There is one row per lane, so the rows fill as many vectors as there are columns. Shuffles
+    assemble each stored vector from the rows that it overlaps.
     """
     V = vector_type(element, lanes)
     size = len(columns)
@@ -148,7 +148,7 @@ def columns_from_rows(name: str, size: int, begin: int, element: str, lanes: int
 
 
 def rows_from_columns(name: str, places: list[int], element: str, lanes: int) -> str:
-    """Return LLVM IR of @name(rows, columns, i), which copies column `places[k]` to entry k."""
+    """Return LLVM IR of @name(rows, columns, i): copy column `places[k]` to entry k of each row."""
     V, size = vector_type(element, lanes), len(places)
     lines: list[str] = []
     columns = [f"%c{k}" for k in range(min(lanes, size))]

@@ -249,7 +249,7 @@ class _Names:
         return word
 
     def _result(self, name: str, shape: Shape) -> tuple[str, list[str]]:
-        """Return the names of an output and of its entries; a scalar output is its only entry."""
+        """Return the names of an output and of its entries; a scalar has the name of its entry."""
         own = self.free(name)
         if not shape:
             return own, [own]
@@ -261,7 +261,7 @@ class _Names:
         return self.of[i]
 
     def _descriptive(self, op: str, operands: list[Operand]) -> str | None:
-        """Return s2, c23 or q23 for angles of joints, sin_alpha1 for other angles, else None."""
+        """Return a name like s2, c23 or q23 (joint angles), sin_alpha1 (other angles), or None."""
         if op in ("sin", "cos"):
             angle = str(operands[0])
             joints = self.joints.get(angle)
@@ -287,7 +287,7 @@ class _Names:
 
 
 def _letters(program: Program) -> list[str]:
-    """Return the output names: from the program, else from LETTERS, else out, or out1 and so on."""
+    """Return the program's output names, else those in LETTERS, else out or out1, out2, …"""
     count = len(program.outputs)
     if program.names:
         return [LETTERS.get(name, (name,))[0] for name in program.names]

@@ -249,7 +249,7 @@ def parameter_names(program: Program | Lowered) -> tuple[list[str], list[str]]:
 
 
 def unique_identifiers(names: Iterable[str], others: Sequence[str] = ()) -> list[str]:
-    """Convert names to identifiers that differ from each other, `others`, and v0, v1, …"""
+    """Convert names to identifiers that differ from each other, from `others` and from v0, v1, …"""
     words: list[str] = []
     for name in names:
         word = identifier(name)
@@ -322,7 +322,7 @@ def definition(code: Lowered, name: str, printer: Printer, notes: Sequence[str] 
 
 
 def _call(head: str, parameters: Sequence[str]) -> str:
-    """Return a head with parameters, on one line if they fit, else one parameter per line."""
+    """Return a function head, on one line if it fits, else with one parameter per line."""
     line = f"{head}({', '.join(parameters)})"
     if len(line.splitlines()[-1]) < WIDTH:
         return line

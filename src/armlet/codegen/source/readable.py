@@ -261,7 +261,7 @@ def _body(
 
 
 def _call(head: str, parameters: Sequence[str], keywords: Sequence[str] = ()) -> str:
-    """Return a function head, in which keywords follow a semicolon, wrapped at 96 characters."""
+    """Return a function head, wrapped at 96 characters; keywords follow a semicolon."""
     words = [f"{x}, " for x in parameters[:-1]] + [*parameters[-1:]]
     if keywords:
         words[-1:] = [f"{words[-1]}; " if words else "; "]

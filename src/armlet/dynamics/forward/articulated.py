@@ -57,8 +57,8 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[
         aᵢ = aₚ + Ωₚ (r + h z) + 2 ωᵢ × v q̇ᵢ,  from -g at the base
 
     For this motion, body i needs the wrench η = (t, f), where m, u and K are those of the augmented
-    body (see `augment`). ζ is the velocity-dependent acceleration of body i relative to its parent
-    that a does not include:
+    body (see `augment`). ζ is the velocity-dependent acceleration of body i relative to its parent,
+    except for the terms in aᵢ:
 
         fᵢ = Ωᵢ uᵢ + mᵢ aᵢ,   tᵢ = ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ,   ζᵢ = (ωₚ × w q̇ᵢ, 0)
 
@@ -138,14 +138,14 @@ def articulated_bodies(
 ) -> tuple[list[Scalar], list[Vector], list[Matrix]]:
     """Return m̂, ψ and M̂ⁱ of each articulated body; m̂ is the inertia about or along the joint axis.
 
-    Joint i, of unit twist s, moves freely. Only the part M̂ⁱ of the inertia M̂ᵢ thus loads the parent
+    As joint i, of unit twist s, moves freely, only the part M̂ⁱ of the inertia M̂ᵢ loads the parent
     p. Bᵢ transforms a twist from the parent's frame to the body's:
 
         ψ̂ᵢ = M̂ᵢ s,  m̂ᵢ = s · ψ̂ᵢ + (rotor inertia),  ψᵢ = ψ̂ᵢ / m̂ᵢ
         M̂ⁱ = M̂ᵢ - ψ̂ᵢ ψᵢᵀ
         M̂ₚ += Bᵢᵀ M̂ⁱ Bᵢ,  from M̂ₚ = [[J, c̃], [-c̃, m 1]], the body alone
 
-    Along s, ψ is 1 and M̂ⁱ is 0, apart from terms in (rotor inertia) / m̂. The code writes out these
+    s · ψᵢ is 1 and M̂ⁱ s is 0, apart from terms in (rotor inertia) / m̂. The code writes out these
     constants, so that constant folding removes operations with them.
     """
     n = robot.nb
@@ -179,7 +179,7 @@ def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:
 def translate(screw: Screw, J: Matrix, C: Matrix, M: Matrix) -> tuple[Matrix, Matrix]:
     """Return the blocks J and C of an articulated inertia after a screw's translation h along e.
 
-    With S = h ẽ and the last block M, the new blocks are C' = C + S M, J' = J + S Cᵀ + (S C'ᵀ)ᵀ.
+    For [[J, C], [Cᵀ, M]] and S = h ẽ, the new blocks are C' = C + S M, J' = J + S Cᵀ + (S C'ᵀ)ᵀ.
     """
     (i, j), k, h = screw.others, screw.k, screw.h
     new_J, new_C = np.array(J, dtype=object), np.array(C, dtype=object)

@@ -17,7 +17,7 @@ def balafoutis_patel_62(robot: RobotModel, q: Vector) -> Matrix:
 
     Augmented link i is body i with the masses beyond its revolute child joints lumped, off-line, at
     the origins of these joints. Generalised link i consists of the augmented links that joint i
-    carries. It has the first moment U, the inertia E, and as mass m̂ only the mass on prismatic
+    carries. It has first moment U, inertia E and mass m̂, which counts only the mass on prismatic
     joints. It is added to the generalised link of the parent p, where the origin of body i is at r:
 
         Uₚ += ᵖRᵢ Uᵢ,   Eₚ += ᵖRᵢ (Eᵢ - r̃ Ũᵢ - Ũᵢ r̃) ᵖRᵢᵀ

@@ -24,7 +24,7 @@ def inverse_inertia_matrix(
 ) -> Matrix:
     """Inverse H⁻¹ = Vᵀ D⁻¹ V with V = U⁻¹ and H = U D Uᵀ; `inertia_matrix` computes H.
 
-    U and V are unit upper triangular. U V = 1 gives the entries of V, row by row from below:
+    U and V are unit upper triangular. U V = 1 gives the entries of V, from the last row upwards:
 
         Vᵢₖ = -Uᵢₖ - Σⱼ Uᵢⱼ Vⱼₖ,   i < j < k
     """

@@ -25,7 +25,7 @@ class BaseReference(NamedTuple):
     p_hat: list[Vector]
     """The first moment of composite body j."""
     J_bar: list[Matrix]
-    """J̄ = J - ½ tr(J) 1 of the inertia J of composite body j: the negative Euler tensor."""
+    """J̄ = J - ½ tr(J) 1, with the inertia J of composite body j: the negative Euler tensor."""
     e: list[Vector]
     """The force on composite body j for a unit acceleration of joint j."""
     a: list[Vector]
@@ -43,7 +43,7 @@ def lin(robot: RobotModel, q: Vector) -> Matrix:
 
     A unit acceleration of joint j alone needs the force e and the moment a on composite body j. All
     moments are about one reference point, so that only rotations are needed between frames. In
-    frame j, z is the axis of joint m, s leads from this point to origin m, and ŝ = z × s (65):
+    frame j, joint m has the axis z, and ŝ = z × s with s from the reference point to origin m (65):
 
         joint m revolute   Hₘⱼ = z · aⱼ - ŝ · eⱼ
         joint m prismatic  Hₘⱼ = z · eⱼ
@@ -70,7 +70,7 @@ def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
         ŝₘ = ʲRₚ ŝₘ            ŝⱼ = zⱼ × sⱼ, where joint j is revolute
         sⱼ = ʲRₚ (sₚ + r)      pⱼ = sⱼ + comⱼ
 
-    Inwards, with Ĩ = I - ½ tr(I) 1 of the inertia I about the centre of mass (19), (29), (30):
+    Inwards, with Ĩ = I - ½ tr(I) 1 and the inertia I about the centre of mass (19), (29), (30):
 
         p̂ⱼ = mⱼ pⱼ + Σ ʲRᵢ p̂ᵢ
         J̄ⱼ = Ĩⱼ - mⱼ pⱼ pⱼᵀ + Σ ʲRᵢ J̄ᵢ ʲRᵢᵀ,    i the children

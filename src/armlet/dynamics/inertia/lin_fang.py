@@ -144,9 +144,9 @@ def lin_fang_4(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 def lin_fang_5(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """Inertia matrix H(q) of a serial arm from first moments about the parents' origins.
 
-    Composite body i adds hᵢ = ĉₚ - cₚ to the first moment of its parent p. About origin i, in the
-    axes of p, the first moment is hᵢ - m̂ᵢ s, with s from origin p to origin i. `from_parents`
-    computes the entries.
+    Composite body i adds hᵢ = ĉₚ - cₚ to the first moment of its parent p. In the axes of p, the
+    composite body's first moment about origin i is hᵢ - m̂ᵢ s, with s from origin p to origin i.
+    `from_parents` computes the entries.
     """
     X = robot.displacements(q)
     m_hat, moments, J_hat = zip(*bodies, strict=True)

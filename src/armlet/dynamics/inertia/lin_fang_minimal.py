@@ -35,7 +35,7 @@ from armlet.scalar import Matrix, Scalar, Vector
 def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q) from minimal parameters, projected in each joint's frame.
 
-    Before the first revolute joint not parallel to an earlier one, (29)-(31) replace (7)-(11).
+    For joints before s (see the module's docstring), (29)-(31) are used instead of (7)-(11).
     """
     return from_minimal(lin_fang_1, robot, q)
 
@@ -48,7 +48,7 @@ def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
 def lin_fang_2_minimal(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q) from minimal parameters, in the accelerated body's frame.
 
-    Before the first revolute joint not parallel to an earlier one, (32) replaces (20).
+    For joints before s (see the module's docstring), (32) is used instead of (20).
     """
     return from_minimal(lin_fang_2, robot, q)
 
@@ -81,9 +81,9 @@ def composites(
     """Return u, ĉ, Ĵ and u · t of the composite bodies, by recursion from the tips (Table VII).
 
     For joints r and s as in the module docstring, u is the axis of r in frame i, zero before r and
-    None from s on. Before s, the returned Ĵ is zero, as is ĉ of prismatic joints, and V below is
-    the scalar u · V u. Entry i of u · t is the moment about u for a unit acceleration of joint i.
-    At a revolute joint, u = (0, 0, ±1) (29):
+    None from s on. For joints before s, V stands for the scalar u · V u, the returned Ĵ is zero,
+    and ĉ is zero if the joint is prismatic. Entry i of u · t is the moment about u for a unit
+    acceleration of joint i. At a revolute joint, u = (0, 0, ±1) (29):
 
         revolute   u · tᵢ = (w · u) (Uzz + V)
         prismatic  u · tᵢ = κ¹ + (u × l)z
@@ -173,7 +173,7 @@ def minimal_bodies(robot: RobotModel) -> list[Body]:
 
     The part that is symmetric about the axis of a revolute joint is lumped on the parent, so that
     only Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky remain. A prismatic joint does not rotate its body:
-    the body is lumped as if at zero displacement, and m̂ and k remain for other displacements.
+    the body is lumped at zero displacement, and m̂ and k remain for the effects of displacement.
     """
     still = robot.displacements(
         [-row.d if v[2] else 0 for row, (_, v) in zip(robot.dh, robot.unit_twists, strict=True)]

@@ -18,8 +18,8 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), as the product of its operator factors.
 
     `kalman_filter` computes the inertias D̂, unit twists h and gains G, and for each body the
-    transition operator φ, which transforms a wrench from the body to its parent. F denotes the
-    operator factor 1 + h φ K of (6.2.18):
+    transition operator φ, which transforms a wrench from the body to its parent. F is
+    the factor that (6.2.18) writes as 1 + h φ K:
 
         H = F D̂ Fᵀ,   Fᵢᵢ = 1
         Fⱼᵢ = hⱼ · φⱼᵢ Gᵢ,  j between i and the base
@@ -49,7 +49,7 @@ def kalman_filter(
     Twists (ω, v) and wrenches (moment, force) are about the bodies' origins, in base axes. With r
     from the parent's origin to the body's, the transition operator φ = [[1, r̃], [0, 1]] transforms
     a wrench from the body to the parent. M is the body's spatial inertia. From the tips to the
-    base, the inertia P of the articulated body obeys a Riccati equation, as a covariance does:
+    base, the inertia P of the articulated body obeys the Riccati equation of a covariance:
 
         D̂ᵢ = hᵢ · Pᵢ hᵢ + (rotor inertia),   Gᵢ = Pᵢ hᵢ / D̂ᵢ
         Pₚ += φᵢ (Pᵢ - Gᵢ (Pᵢ hᵢ)ᵀ) φᵢᵀ,  from Pₚ = Mₚ

@@ -17,7 +17,7 @@ def saha(robot: RobotModel, q: Vector) -> Matrix:
     """Generalised inertia matrix H(q), by the decoupled natural orthogonal complement.
 
     Twists are at the centres of mass, in body axes. At unit speed, joint i adds the twist
-    pᵢ = (w, w × com + v) to its body; Bᵢₚ transforms the twist of the parent's centre to the body's
+    pᵢ = (w, w × com + v) to its body; Bᵢₚ transforms a twist from the parent's centre to the body's
     centre. Composite body i has the mass matrix M̃ᵢ about the centre of body i:
 
         M̃ₚ += Bᵢₚᵀ M̃ᵢ Bᵢₚ

@@ -23,7 +23,7 @@ def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[S
                      + Σ_{k,l≤j} tr(∂Wⱼ/∂qᵢ Eⱼ (∂²Wⱼ/∂qₖ∂qₗ)ᵀ) q̇ₖ q̇ₗ
                      - (g, 0) · ∂Wⱼ/∂qᵢ (c, m)ⱼ)
 
-    With the pose ᵏWⱼ of body j in frame k, a derivative by qₖ inserts the joint's `twist_matrix` Qₖ
+    With the pose ᵏWⱼ of body j in frame k, ∂/∂qₖ inserts the `twist_matrix` Qₖ of joint k
     after Wₖ: ∂Wⱼ/∂qₖ = Wₖ Qₖ ᵏWⱼ and, for k ≤ l, ∂²Wⱼ/∂qₖ∂qₗ = ∂Wₗ/∂qₖ Qₗ ˡWⱼ.
     """
     n = robot.nb
@@ -128,7 +128,7 @@ def pose_rates(
 ) -> tuple[list[Matrix], list[Matrix], list[Matrix]]:
     """Return the pose W of each body in the base, Ẇ and Ẅ; the last entries are those of the base.
 
-    A is the pose of body i in its parent p; its first two derivatives by q are A Q and A Q Q:
+    A is the pose of body i in its parent p, with ∂A/∂qᵢ = A Q and ∂²A/∂qᵢ² = A Q Q:
 
         Wᵢ  = Wₚ A
         Ẇᵢ  = Ẇₚ A + Wₚ A Q q̇ᵢ

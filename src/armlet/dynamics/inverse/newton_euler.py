@@ -20,8 +20,8 @@ def newton_euler(
 ) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by augmented bodies and the angular acceleration tensor.
 
-    The origin of a revolute joint is fixed in both of its bodies. Off-line, the mass beyond it is
-    therefore moved to the parent, as a point mass at that origin, and joint torques stay the same.
+    The origin of a revolute joint is fixed in both bodies it connects. Off-line, the mass beyond
+    the joint is moved to the parent as a point mass at this origin; joint torques stay the same.
     Augmented body i has the first moment uᵢ and the inertia Kᵢ of body i and of the point masses
     moved to it. Its mass mᵢ is zero if joint i is revolute.
 

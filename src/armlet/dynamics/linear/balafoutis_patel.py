@@ -71,8 +71,8 @@ def composites(
         fₚ = Ωₚ uₚ + mₚ aₚ + Σ fᵢ
         tₚ = Kₚ ω̇ₚ + ωₚ × Kₚ ωₚ + uₚ × aₚ + Σ (tᵢ + s × fᵢ)
 
-    The code computes c' = 2 ċ and N' = 2 N, by the same formulas with 2 ω and 2 q̇ for ω and q̇. From
-    Balafoutis and Patel 1991, Algorithm 5.7 and (7.3.18a)-(7.3.18d), where L = N - tr(N) 1.
+    The code computes c' = 2 ċ and N' = 2 N, by the same formulas with 2 ω and 2 q̇ for ω and q̇. See
+    Balafoutis and Patel 1991, Algorithm 5.7 and (7.3.18a)-(7.3.18d). L is N - tr(N) 1.
     """
     n = robot.nb
     m, c, J = map(with_base, zip(*augment(robot).bodies, strict=True))
@@ -238,8 +238,8 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
 
         Vᵢⱼ = w' · t + v' · f - C' · w,   Pᵢⱼ = ẅ · t + v̈ · f - C' · ẇ
 
-    C' is rotated to each parent, where s' × f is subtracted. s' = 2 ṡ is twice the velocity of the
-    body's origin relative to the parent's origin.
+    At each step to a parent, C' is rotated to the parent's axes and s' × f is subtracted. s' = 2 ṡ
+    is twice the velocity of the body's origin relative to the parent's origin.
     """
     _, H, V, P = by_recursion(robot, q, qd, qdd)
     return H, V, P

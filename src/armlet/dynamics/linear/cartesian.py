@@ -88,7 +88,7 @@ def cartesian_linearization(
 
 
 def check(robot: RobotModel, frame: str | None) -> None:
-    """Raise a ModelError if a coordinate does not move the frame or there are more than six."""
+    """Raise a ModelError for more than six coordinates, or for one that does not move the frame."""
     body, _ = robot.frame(frame)
     path = robot.path(body)
     moving = len({robot.couplings[i].leader for i in path} if robot.couplings else path)
@@ -100,7 +100,7 @@ def check(robot: RobotModel, frame: str | None) -> None:
 
 
 def left_inverse(J: Matrix) -> Matrix:
-    """The left inverse J⁻¹, J⁻¹ J = 1, of a J with independent columns, without pivots or roots.
+    """The left inverse J⁻¹ of a J with independent columns, without pivoting or square roots.
 
     The modified Gram-Schmidt process gives J = Q U, with a unit upper triangular U and orthogonal
     columns in Q. Then J⁻¹ = U⁻¹ (QᵀQ)⁻¹ Qᵀ.

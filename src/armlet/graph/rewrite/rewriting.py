@@ -178,7 +178,7 @@ def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
 def nested_terms(old: Program, family: Mapping[str, str]) -> set[int]:
     """Return the sums whose only use is as a term of another sum, and likewise the products.
 
-    `family` maps operations to "sum" or "product". At most TERMS terms are nested.
+    `family` maps operations to "sum" or "product". A nested sum has at most TERMS terms.
     """
     uses, users = uses_of(old)
     size: dict[int, int] = {}

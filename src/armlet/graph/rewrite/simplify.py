@@ -1,4 +1,4 @@
-"""Simplification: rounds of passes over a program, while a round saves enough operations."""
+"""Simplification: rounds of passes over a program, until a round saves too few operations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

@@ -28,7 +28,7 @@ class Recording(Graph):
         self.calls: list[Call] = []
 
     def call(self, callee: Any, program: Program, args: Sequence[Array]) -> list[Array]:
-        """Record a call that `program` can compute; return its results, as arrays of new inputs.
+        """Record a call that `program` can compute; return the results as arrays of new inputs.
 
         Result entries that are numbers stay numbers; equal entries share one traced scalar.
         """

@@ -15,12 +15,12 @@ Array = NDArray[np.float64]
 Rows = tuple[Array, Array]
 """Regressors (k, n, p) and torques (k, n)."""
 SMALL = 1e-10
-"""Singular values below this share of the largest count as zero; columns are scaled to length 1."""
+"""Singular values below this share of the largest are treated as zero; columns have unit norm."""
 FREE = 10
 """The number by which a joint's rows must exceed its parameters for an estimate of its noise."""
 ROUNDS = 50
 HUBER = 1.345
-"""Residuals over this many standard deviations weigh less: 95 % efficient for normal noise."""
+"""Residuals over this many standard deviations weigh less; efficiency is 95 % for normal noise."""
 VAGUE = 0.2
 """The largest accepted standard deviation of a gain, relative to the gain."""
 
@@ -56,7 +56,7 @@ class Factors:
         return int(self.rows.sum())
 
     def together(self, weights: Array | None = None) -> Array:
-        """Return one triangular factor of all rows, multiplied by the weights of their joints."""
+        """Return one triangular factor of all rows, each row multiplied by its joint's weight."""
         n, size, _ = self.R.shape
         scaled = self.R if weights is None else self.R * np.reshape(weights, (n, 1, 1))
         return _triangle(scaled.reshape(n * size, size))
@@ -226,9 +226,9 @@ class Gains(NamedTuple):
 def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[Estimate, Gains]:
     """Estimate parameters φ and drive gains 1/k from currents i and known torques y of a payload.
 
-    Each joint's currents are i = k (Y φ + y) plus noise, with the regressor Y; `factors` are those
-    of (Y | y | i). Gauss-Newton steps in φ and k minimise the noise-weighted residuals. Their
-    initial value is the biased solution of Y φ - i/k = -y. Without y, φ and k would be determined
+    Each joint's currents are i = k (Y φ + y) plus noise, with the regressor Y; `factors` are
+    factors of (Y | y | i). Gauss-Newton steps in φ and k minimise the noise-weighted residuals,
+    starting from the biased solution of Y φ - i/k = -y. Without y, φ and k would be determined
     only up to a factor (Gautier and Briot 2014). `repeats` is the ratio of all to independent rows.
     """
     n, size, _ = factors.R.shape
@@ -267,7 +267,7 @@ def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[
 
 
 def in_torques(factors: Factors, gains: Array) -> Factors:
-    """Convert `factors` of (Y | y | i) in `calibrate` to factors of (Y | g i - y) for `gains` g."""
+    """Convert `factors` of (Y | y | i), as in `calibrate`, to factors of (Y | `gains` i - y)."""
     last = gains[:, None] * factors.R[:, :, -1] - factors.R[:, :, -2]
     R = Factors.of(factors.R[:, :, :-2].transpose(1, 0, 2), last.T).R
     return Factors(R, factors.rows)
@@ -285,7 +285,7 @@ def _start(factors: Factors, joints: Sequence[str], p: int) -> tuple[Array, Arra
 
 
 def _of_each_joint(values: Array) -> Array:
-    """Expand values (n, m) to (n, m, n), with a separate column for each joint."""
+    """Expand values (n, m) to (n, m, n): joint i has its values in column i, else zeros."""
     return np.asarray(values[:, :, None] * np.eye(len(values))[:, None])
 
 

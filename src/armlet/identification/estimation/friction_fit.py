@@ -115,7 +115,7 @@ def sigmoid_friction(
 
     @lru_cache(maxsize=1)  # `residuals` and `derivative` use the same x in turn
     def fit(x: tuple[float, ...]) -> tuple[Array, Array, Array]:
-        """Return `outside` of friction columns, the best p₁, and `outside` of the derivatives."""
+        """Return projected friction columns, the best p₁ per joint, and projected derivatives."""
         rows = []
         for run in runs:
             torques = np.stack(shape(x).torques(run.qd), axis=1)

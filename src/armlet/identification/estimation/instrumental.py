@@ -42,7 +42,7 @@ Instrument = Callable[[Robot, Samples], ArrayLike]
 """A function(robot, run) that returns noise-free positions (k, n) of the robot at `run.t`."""
 MOTION = 0.3
 """The cut-off of the default instrument's low-pass filter, relative to the bandwidth. The noise
-variance of accelerations grows with the fifth power of the cut-off: about 1/400 of it remains."""
+variance of accelerations grows with the fifth power of the cut-off; 0.3⁵ ≈ 1/400 of it remains."""
 WEAK = 0.1
 """A correlation below this causes a warning, as standard deviations are then unreliable."""
 CONVERGED = 0.01
@@ -157,7 +157,7 @@ def _check_positions(positions: ArrayLike, run: Samples) -> Array:
 
 
 def _projection(both: Factors, noise: Array) -> tuple[Array, Array]:
-    """Return (W | τ) divided by noise and an orthonormal basis of Z, both from a common factor."""
+    """Return noise-weighted (W | τ) and an orthonormal basis of Z, reduced by one common QR."""
     R = both.together(1 / noise)
     p = (R.shape[1] - 1) // 2
     return R[:, p:], _basis(R[:, :p])
@@ -169,7 +169,7 @@ def _basis(A: Array) -> Array:
 
 
 def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
-    """Return the estimate with weights 1/`noise`; its own noise is that of the new residuals."""
+    """Return the estimate with weights 1/`noise`; the estimate's noise is from its residuals."""
     R, basis = _projection(both, noise)
     x, inverse, rank = solve(basis.T @ R)
     _, _, whole = solve(R)
@@ -185,7 +185,7 @@ def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
 def _test(
     R: Array, basis: Array, x: Array, rounds: int, rows: int, repeats: float
 ) -> InstrumentTest:
-    """Test whether the component of W orthogonal to the columns of Z implies other parameters."""
+    """Test whether the component of W orthogonal to Z's columns implies parameters other than x."""
     from scipy.stats import f as fisher  # which takes as long to load as all of armlet
 
     inside = basis.T @ R
@@ -222,7 +222,7 @@ def closed_loop(
         The controller of the measured run, as in `armlet.controllers`: a function of q, qd and any
         of "target", "target_velocity" and "target_acceleration".
     reference : Trajectory
-        The commanded trajectory. Its time 0 is the first row of the log; joints match by name.
+        The commanded trajectory. Its time 0 is the log's first row; joints are matched by name.
     dt : float
         The time step of the simulation, in s.
     friction : Friction, optional

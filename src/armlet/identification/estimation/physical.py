@@ -45,7 +45,7 @@ LARGEST = 1e6
 ENOUGH = {"reduced_tol_gap_abs": 1e-6, "reduced_tol_gap_rel": 1e-6, "reduced_tol_feas": 1e-7}
 """If the solver stalls, a solution within these reduced tolerances is accepted."""
 FAINT = 1e-6
-"""The weight of squared drive parameters in the cost; it makes undetermined ones zero."""
+"""The weight of squared drive parameters in the cost; it makes undetermined parameters zero."""
 ENTRIES = np.triu_indices(4)
 ROOTS = np.where(ENTRIES[0] == ENTRIES[1], 1.0, np.sqrt(2.0))
 """Factors of `ENTRIES`, the upper triangle of a 4 x 4 matrix: √2 for entries that occur twice."""
@@ -83,9 +83,9 @@ def _spread(body: Array) -> tuple[Array, Array, bool]:
 
 
 def likely_bodies(phi: Array) -> Array:
-    """Return the nearest physical bodies of the same mass and centre that are not too thin.
+    """Return bodies near phi, of equal mass and centre, that are physical and not too thin.
 
-    A body without mass becomes a ball with the mean mass of the other bodies, or 1 kg if all are 0.
+    A body without mass becomes a ball with the mean mass of the others, or 1 kg if none has mass.
     """
     heavy = phi[:, 9] > 0
     mass = float(phi[heavy, 9].mean()) if heavy.any() else 1.0
@@ -108,7 +108,7 @@ class Physical:
     Attributes
     ----------
     prior : {"entropic", "euclidean"}
-        The distance from likely bodies, which decides what the data do not determine:
+        The distance from likely bodies, which fixes parameters that data do not determine:
         Σ (λ - log λ) ("entropic") or Σ (λ - 1)² ("euclidean") over the eigenvalues λ of P P₀⁻¹, for
         pseudo-inertias P of a body and P₀ of its likely body. It is invariant to frames and units.
     strength : float

@@ -182,7 +182,7 @@ class MotionLimits:
         Corners (xmin, ymin, zmin) and (xmax, ymax, zmax) of a box that contains the tool, in base
         coordinates; infinite for no limit.
     margin : float
-        The share of the robot's own limits that stays unused; passed limits have no margin.
+        The share of the robot's own limits that stays unused; limits passed as arguments have none.
     """
 
     position: tuple[ArrayLike | None, ArrayLike | None] = (None, None)

@@ -55,7 +55,7 @@ class Path(ABC):
 
     @cached_property
     def free(self) -> Array:
-        """A basis (m, p) of coefficients with rest at both ends; free / scale is orthonormal."""
+        """A basis (m, p) of coefficients with both ends at rest; free / scale is orthonormal."""
         ends = self.basis(np.array([0.0, self.duration]))
         rest = np.vstack([ends[1], ends[2]]) * self.scale
         _, values, rows = np.linalg.svd(rest)

@@ -33,7 +33,7 @@ TURN = 2 * np.pi
 SMALL = np.pi / 2
 """The largest plausible step of a position between rows, in rad, apart from jumps by a turn."""
 MOSTLY = 0.99
-"""With a single-turn encoder, more than this share of steps is small or about a turn."""
+"""With a single-turn encoder, more than this share of steps is small or about a full turn."""
 
 
 class Wrap(NamedTuple):
@@ -149,8 +149,8 @@ def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
 def _clipped(t: Array, size: Array) -> slice | None:
     """Return the longest run of rows at the largest torque if it indicates saturation, else None.
 
-    At a smooth peak, a quantised torque also stays at its largest value. It then falls by at most
-    eight quantisation steps within as many rows as it stayed, but faster after saturation.
+    At a smooth peak, a quantised torque also stays at its largest value. Within as many rows again,
+    it then falls by at most eight quantisation steps; after saturation, it falls faster.
     """
     at_top = size >= size.max() * (1 - 1e-9)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], at_top, [False]])))

@@ -304,7 +304,7 @@ def each_log(logs: Any) -> Iterator[Log | Reader]:
 
 
 def use_log(work: Callable[[Log], T], k: int, log: Log | Reader) -> T | str:
-    """Return work(log), or, if log number k is a reader function that fails, the error message."""
+    """Return work(log); if `log`, number k, is a reader that fails, return the error message."""
     try:
         read = log if isinstance(log, Log) else log()
         if not isinstance(read, Log):

@@ -47,7 +47,7 @@ OF_PRISMATIC: dict[str, dict[str, float]] = {
 PER_TIME = {"qd": "/s", "qdd": "/s²"}
 """The suffixes that convert position units to velocity and acceleration units."""
 SINCE_1970 = 1e8
-"""If the first time stamp exceeds this many s, as dates do, it is subtracted from all stamps."""
+"""If the first time stamp exceeds this many s, as dates do, that stamp is subtracted from all."""
 LATEST = 4.2e9
 """The largest plausible time stamp, in s since 1970: the year 2103."""
 SHORTEST, LONGEST = 1.5e-4, 60.0
@@ -115,9 +115,9 @@ def _column_units(
 ) -> list[str | None]:
     """Return the unit of each column, or None for an unknown unit.
 
-    A requested unit, or a unit in an array's name, applies to all columns for which it is possible
-    according to `tables`. A unit in a column's name applies to that column. Otherwise, units of
-    velocities and accelerations follow from units of positions.
+    A requested unit, or a unit in an array's name, applies to all columns whose entry in `tables`
+    contains it. A unit in a column's name applies to that column. Otherwise, units of velocities
+    and accelerations follow from units of positions.
     """
     sizes = OF_REVOLUTE[quantity] | OF_PRISMATIC[quantity]
     request, name = requested.get(quantity), named.get(quantity)
@@ -159,7 +159,7 @@ def unit_of_time(
 
     A unit is possible if rows are 0.15 ms to 60 s apart and the first stamp is before 2103. Among
     several possible units, measured velocities decide, or else the speed of the joints. If neither
-    decides, raise: a number may be a date in ms or, in us, the time since a boot some weeks ago.
+    decides, raise: the same number may be a date in ms or some weeks since boot in us.
     """
     if len(stamps) < 2 or not np.isfinite(stamps).all():
         return "s"  # `Log` raises an error

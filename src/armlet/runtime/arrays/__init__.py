@@ -69,7 +69,7 @@ def broadcast_mapped(
 ) -> list[Any]:
     """Broadcast arrays to the same leading axes, with the axis mapped by `vmap` as first axis.
 
-    Mapped arrays already begin with it. Inputs of rate "once" without leading axes are unchanged.
+    Mapped arrays already have this axis. Inputs of rate "once" without leading axes are unchanged.
     """
     shapes = [tuple(x.shape)[first:] for x, first in zip(arrays, mapped, strict=True)]
     leading, own = leading_axes(inputs, shapes)

@@ -98,7 +98,7 @@ def _memory(x: torch.Tensor) -> np.ndarray[Any, Any]:
 
 
 class KernelFunction(torch.autograd.Function):
-    """PyTorch operation that evaluates a kernel, and takes derivatives from further kernels."""
+    """PyTorch operation that evaluates a kernel, with derivatives by further kernels."""
 
     @staticmethod
     def forward(kernel: Kernel, threads: int, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
