@@ -233,7 +233,7 @@ class _Meshes:
         return path is not None
 
     def shapes_of_geoms(self, model: Any) -> dict[int, Mesh | None]:
-        """Return geom index -> mesh to draw, posed in the compiled geom's frame, or None."""
+        """Return geom index -> mesh to draw or None; poses are in the frames of compiled geoms."""
         shapes = {}
         for geom, shape in self.geoms:
             k = model.geom_dataid[geom.id]

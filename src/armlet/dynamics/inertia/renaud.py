@@ -19,8 +19,8 @@ def renaud(robot: RobotModel, q: Vector) -> Matrix:
 
         uₚ = cₚ + Σ m̂ᵢ s,    Kₚ = Jₚ - Σ m̂ᵢ s̃ s̃
 
-    On-line, composite body i is added to its parent, with m = 0 if joint i is revolute and m = m̂ᵢ
-    if joint i is prismatic (A7), (A8). With cᵢ = ᵖRᵢ ĉᵢ:
+    On-line, composite body i is added to its parent. Of its mass, m is not yet lumped: 0 if joint i
+    is revolute, m̂ᵢ if it is prismatic (A7), (A8). With cᵢ = ᵖRᵢ ĉᵢ:
 
         ĉₚ = uₚ + Σ (cᵢ + m s)
         Ĵₚ = Kₚ + Σ (ᵖRᵢ Ĵᵢ ᵖRᵢᵀ - s̃ c̃ᵢ - c̃ᵢ s̃ - m s̃ s̃)
