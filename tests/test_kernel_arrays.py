@@ -192,6 +192,7 @@ def test_methods_say_what_they_do_and_take(robot, name):
         assert described.__doc__.splitlines()[0] in pydoc.render_doc(method)
     _, *parameters = inspect.signature(described).parameters.values()
     assert list(inspect.signature(compiled).parameters.values()) == parameters
+    assert repr(compiled).startswith("<bound method Robot.")
 
 
 def test_methods_take_their_arrays_by_name(robot, bias):

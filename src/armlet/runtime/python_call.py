@@ -144,3 +144,6 @@ class Entry:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by name, as Python's bound methods are pickled."""
         return getattr, (self._fallback.__self__, self._fallback.__name__)
+
+    def __repr__(self) -> str:
+        return repr(self._fallback)
