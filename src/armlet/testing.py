@@ -13,8 +13,9 @@ import numpy as np
 from armlet.algebra import point_inertia, symmetric
 from armlet.api import trace
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, definition
+from armlet.dynamics.regressor import minimal_set
 from armlet.errors import ArmletError
-from armlet.minimal import closed_form, lump
+from armlet.minimal import lump
 from armlet.robot import (
     BASE,
     IDENTITY_POSE,
@@ -150,19 +151,27 @@ class Case(NamedTuple):
 
 def _cases(entry: Formulation) -> Iterator[Case]:
     """Yield the cases from simple to special, so that the first failure points to the cause."""
-    joints = {"joints": entry.joints}
+    first, *others = entry.letters
+    joints = {"joints": entry.letters}
     yield Case(
-        f"serial arms of {_kind(entry.joints[0])} joints",
+        f"serial arms of {_kind(first)} joints",
         "The formula, or how it is written, is wrong: this robot has nothing special.",
-        {"joints": entry.joints[0]},
+        {"joints": first},
     )
-    for letter in entry.joints[1:]:
+    for letter in others:
+        of_several = (
+            "Such a joint has several unit twists: sum over all of them, robot.twists[i], and take "
+            "its velocities from qd[robot.v_of[i]]."
+        )
+        linear = (
+            "The twist of such a joint has a linear half: τ = w · t + v · f, and its motion adds "
+            "2 ω × v q̇ + v q̈ to the acceleration of the origin."
+        )
         yield Case(
             f"serial arms with {_kind(letter)} joints",
-            "The twist of such a joint has a linear half: τ = w · t + v · f, and its motion adds "
-            f"2 ω × v q̇ + v q̈ to the acceleration of the origin. If the method holds for "
-            f'{entry.joints[0]} joints only, declare joints="{entry.joints[0]}".',
-            {"joints": letter + entry.joints[0]},
+            f"{linear if JOINT_TYPES[_kind(letter)].nv == 1 else of_several} If the method holds "
+            f'for {first} joints only, declare joints="{first}".',
+            {"joints": letter + first},
         )
     if entry.topology == "tree":
         yield Case(
@@ -214,7 +223,7 @@ def _cases(entry: Formulation) -> Iterator[Case]:
             f"{DIGITS} digits",
             "Somewhere a number is rounded to a float: a constant such as np.pi, a cast, or a "
             "function that is not from armlet.scalar.",
-            joints,
+            {"joints": "".join(x for x in entry.letters if JOINT_TYPES[_kind(x)].adds)},
             DIGITAL,
         )
 
@@ -223,7 +232,8 @@ def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vecto
     """Return both sides of C q̇ + gravity = bias and S = -Sᵀ, with S = Ḣ - 2 C, inertia matrix H."""
     q, qd = state
     step = definition.STEP * (-1 + 0j) ** 0.5
-    moved = [x + step * speed for x, speed in zip(q, qd, strict=True)]
+    rates = robot._tangent(q) @ np.array(qd, dtype=object)
+    moved = [x + step * rate for x, rate in zip(q, rates, strict=True)]
     Hd = definition.inertia_matrix(robot, moved)
     rate = np.array([x.imag / definition.STEP for x in Hd.flat], dtype=object).reshape(Hd.shape)
     S = rate - 2 * np.asarray(C, dtype=object)
@@ -235,7 +245,7 @@ def _regressor(robot: RobotModel, state: Sequence[Any], Y: Matrix) -> tuple[Vect
     """Return both sides of the law: regressor times minimal parameters = torque without drives."""
     whole = definition.inverse_dynamics if len(state) > 1 else definition.gravity_torque
     tau = whole(robot.without_drives(), *state)
-    return _flat(Y @ closed_form(robot).values), _flat(tau)
+    return _flat(Y @ minimal_set(robot).values), _flat(tau)
 
 
 LAWS: dict[str, Callable[[RobotModel, Sequence[Any], Any], tuple[Vector, Vector]]] = {
@@ -344,5 +354,7 @@ def _kind(letter: str) -> str:
 
 def _state(quantity: str, robot: RobotModel, seed: int) -> list[list[float]]:
     rng = np.random.default_rng(seed)
-    sizes = (robot.nq if name == "q" else robot.nv for name in QUANTITIES[quantity].arguments)
-    return [rng.uniform(-2, 2, size).tolist() for size in sizes]
+    state = {x: rng.uniform(-2, 2, robot.nv) for x in QUANTITIES[quantity].arguments}
+    if "q" in state:
+        state["q"] = robot.integrate(robot.neutral, state["q"])
+    return [x.tolist() for x in state.values()]

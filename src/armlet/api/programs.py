@@ -226,7 +226,8 @@ def minimal_parameters(
         Whether to include rotor inertias, and friction of the drives, as parameters.
     kind : {"lin", "khalil_gautier", "rank"}
         "lin": Lin's set in closed form. "khalil_gautier": the set of Gautier and Khalil. "rank":
-        a set computed numerically, from the rank of the regressor at random states.
+        a set computed numerically, from the rank of the regressor at random states, as always for
+        robots with joints that are neither revolute nor prismatic.
     of : {"torques", "gravity"}
         "torques": the parameters of all torques. "gravity": the parameters of gravity torques
         (empty without gravity); `rotors` and `friction` must be False, as drives have no effect.
@@ -252,7 +253,7 @@ def minimal_parameters(
         if robot.symbols:
             raise ModelError(f"robot {robot.name!r} is symbolic: a rank needs numbers")
         check_options(kind, of, rotors, friction)
-        standard = standard_names(robot.nb, rotors, friction)
+        standard = standard_names(robot, rotors, friction)
         for name in zero:
             one_of(name, "parameter", standard)
         return by_rank(robot, _regressor(robot, of, rotors, friction), standard, zero, of)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
+from armlet.algebra import Z_AXIS, point_inertia, symmetric, upper_triangle, vector
 from armlet.description.checks import check_finite
 from armlet.description.coupling import couplings, resolve_ties, ties_between
 from armlet.description.description import Connection, Description, Link, fixed
 from armlet.errors import ModelError, listing, quote
 from armlet.robot.components import BASE, Compensation, Frame, Joint
 from armlet.robot.frames import Mount, canonical
+from armlet.robot.joints import JOINT_TYPES
 from armlet.robot.pose import IDENTITY_POSE, TOLERANCE, Pose, rotation
 from armlet.robot.robot import RobotModel
 
@@ -37,9 +38,11 @@ def assemble(
         if joint.kind == "fixed":
             carrier[joint.child] = (body, at @ joint.pose)
         else:
-            axis = joint.axis / np.linalg.norm(joint.axis)
-            is_prismatic = joint.kind == "prismatic"
-            mounts.append(Mount(body, at @ joint.pose, axis, joint.point, is_prismatic))
+            kind = JOINT_TYPES[joint.kind]
+            axis, point = joint.axis / np.linalg.norm(joint.axis), joint.point
+            if not kind.has_axis:
+                axis, point = Z_AXIS.astype(float), np.zeros(3)
+            mounts.append(Mount(body, at @ joint.pose, kind, axis, point))
             carrier[joint.child] = (len(moving), IDENTITY_POSE)
             moving.append(joint)
 
@@ -61,6 +64,9 @@ def assemble(
         where = f"{joint.where or description.where}: link {quote(joint.child)}"
         check_finite(c[i], f"{where}: its first moment about the axis of its joint")
         check_finite(J[i], f"{where}: its inertia about the axis of its joint")
+    on_base = f"{description.where}: the links fixed to {quote(base)}"
+    check_finite(c[BASE], f"{on_base}: their first moment about its origin")
+    check_finite(J[BASE], f"{on_base}: their inertia about its origin")
     free = [joint.name for joint in moving if joint.name not in followers]
     parents = {joint.parent for joint in joints}
     tips = [link.name for link in description.links if link.name not in parents]
@@ -74,7 +80,7 @@ def assemble(
         m=tuple(float(x) for x in m[:n]),
         c=tuple(vector(*x.tolist()) for x in c[:n]),
         J=tuple(symmetric(*map(float, upper_triangle(x))) for x in J[:n]),
-        drives=tuple(j.drive for j in moving),
+        drives=tuple(j.drive for j in moving for _ in JOINT_TYPES[j.kind].twists),
         g=vector(*g.tolist()),
         links=tuple(j.child for j in moving),
         base_link=base,
@@ -82,7 +88,7 @@ def assemble(
         tool=description.tool or (tips[0] if len(tips) == 1 else None),
         source=description.source,
         meshes={link.name: link.meshes for link in description.links if link.meshes},
-        springs=tuple(j.spring for j in moving),
+        springs=tuple(j.spring for j in moving for _ in JOINT_TYPES[j.kind].twists),
         compensation=tuple(
             Compensation(float(lifted[i]), vector(*lifted_c[i].tolist())) for i in range(n)
         ),
@@ -194,8 +200,8 @@ def describe(robot: RobotModel) -> Description:
                 axis=axis,
                 point=np.zeros(3) if on_axis else point,
                 limits=joint.limits,
-                drive=robot.drives[i],
-                spring=robot.springs[i],
+                drive=robot.drives[robot.v_of[i].start],
+                spring=robot.springs[robot.v_of[i].start],
             )
         )
     moving = {robot.base_link, *robot.links}

@@ -9,15 +9,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from armlet.algebra import cross, homogeneous, solve
+from armlet.algebra import cross, homogeneous, skew, solve
 from armlet.dynamics.coupling import with_coupling
 from armlet.libraries import namespace
-from armlet.robot import BASE, RobotModel
+from armlet.robot import BASE, DHRow, Displacement, RobotModel
+from armlet.robot.joints import slices
 from armlet.scalar import Matrix, Scalar, Vector, cos_sin, sign
 
 State = Sequence[Scalar] | Vector
 Triple = tuple[Matrix, Matrix, Matrix]
 STEP = 2.0**-200
+AT_ZERO = DHRow(0, 0, 0, 0, 0, 0)
 
 
 def screw_matrix(axis: int, angle: Scalar, translation: Scalar) -> Matrix:
@@ -35,15 +37,16 @@ def body_poses(robot: RobotModel, q: State) -> list[Matrix]:
     T = [screw_matrix(0, 0, 0)] * (robot.nb + 1)
     for i, p in enumerate(robot.parent):
         row = robot.dh[i]
-        angle, translation = (0, q[i]) if robot.joints[i].kind == "prismatic" else (q[i], 0)
         T[i] = (
             T[p]
             @ screw_matrix(2, row.gamma, row.b)
             @ screw_matrix(0, row.alpha, row.a)
             @ screw_matrix(1, row.beta, 0)
             @ screw_matrix(2, row.theta, row.d)
-            @ screw_matrix(2, angle, translation)
         )
+        for factor in robot.joints[i].type.factors(AT_ZERO, q[robot.q_of[i]]):
+            joint = Displacement([factor])
+            T[i] = T[i] @ homogeneous(joint.rotation(), joint.origin())
     return T
 
 
@@ -56,16 +59,17 @@ def motion(
     w, wd, v, vd = ([zero] * (robot.nb + 1) for _ in range(4))
     vd[BASE] = np.array(base_acceleration, dtype=object)
     for i, p in enumerate(robot.parent):
-        z, s = T[i][:3, 2], T[i][:3, 3] - T[p][:3, 3]
+        R, s = T[i][:3, :3], T[i][:3, 3] - T[p][:3, 3]
         w[i], wd[i] = w[p], wd[p]
         v[i] = v[p] + cross(w[p], s)
         vd[i] = vd[p] + cross(wd[p], s) + cross(w[p], cross(w[p], s))
-        if robot.joints[i].kind == "prismatic":
-            v[i] = v[i] + z * qd[i]
-            vd[i] = vd[i] + 2 * cross(w[p], z) * qd[i] + z * qdd[i]
-        else:
-            w[i] = w[p] + z * qd[i]
-            wd[i] = wd[p] + z * qdd[i] + cross(w[p], z) * qd[i]
+        units = [(R @ twist.w, R @ twist.v) for twist in robot.twists[i]]
+        speeds, rates = qd[robot.v_of[i]], qdd[robot.v_of[i]]
+        own = sum((unit * x for (unit, _), x in zip(units, speeds, strict=True)), zero)
+        for (w_unit, v_unit), x, xd in zip(units, speeds, rates, strict=True):
+            w[i], v[i] = w[i] + w_unit * x, v[i] + v_unit * x
+            wd[i] = wd[i] + w_unit * xd + cross(w[p], w_unit) * x
+            vd[i] = vd[i] + v_unit * xd + cross(2 * w[p] + own, v_unit) * x
     return T, w, wd, v, vd
 
 
@@ -76,12 +80,20 @@ def bodies(robot: RobotModel, T: list[Matrix]) -> Iterator[tuple[int, Scalar, Ve
         yield i, robot.m[i], R @ robot.c[i], R @ robot.J[i] @ R.T
 
 
-def unit_motion(robot: RobotModel, T: list[Matrix], i: int, point: Vector) -> tuple[Vector, Vector]:
-    """Return ω and the velocity of a `point` on a body beyond joint i, at unit speed of joint i."""
-    z = T[i][:3, 2]
-    if robot.joints[i].kind == "prismatic":
-        return 0 * z, z
-    return z, cross(z, point - T[i][:3, 3])
+def unit_motions(
+    robot: RobotModel, T: list[Matrix], body: int, point: Vector
+) -> dict[int, tuple[Vector, Vector]]:
+    """Return ω and the velocity of a `point` on a body, at each unit joint velocity that moves it.
+
+    The keys are indices of joint velocities.
+    """
+    moved, path = {}, robot.path(body)
+    for k, (i, twist) in enumerate(robot._velocities):
+        if i in path:
+            R, o = T[i][:3, :3], T[i][:3, 3]
+            w = R @ twist.w
+            moved[k] = w, R @ twist.v + cross(w, point - o)
+    return moved
 
 
 @with_coupling("inverse_dynamics")
@@ -94,8 +106,7 @@ def inverse_dynamics(
     for k, m, c, J in bodies(robot, T):
         force = m * vd[k] + cross(wd[k], c) + cross(w[k], cross(w[k], c))
         moment = J @ wd[k] + cross(w[k], J @ w[k]) + cross(c, vd[k])
-        for i in robot.path(k):
-            w_i, v_i = unit_motion(robot, T, i, T[k][:3, 3])
+        for i, (w_i, v_i) in unit_motions(robot, T, k, T[k][:3, 3]).items():
             tau[i] = tau[i] + w_i @ moment + v_i @ force
     if wrench is not None:
         R = forward_kinematics(robot, q)[:3, :3]
@@ -110,7 +121,7 @@ def inertia_matrix(robot: RobotModel, q: State) -> Matrix:
     T = body_poses(robot, q)
     H = np.diag(np.array([drive.rotor_inertia for drive in robot.drives], dtype=object))
     for k, m, c, J in bodies(robot, T):
-        units = {i: unit_motion(robot, T, i, T[k][:3, 3]) for i in robot.path(k)}
+        units = unit_motions(robot, T, k, T[k][:3, 3])
         for i, (wi, vi) in units.items():
             for j, (wj, vj) in units.items():
                 H[i, j] = H[i, j] + m * vi @ vj + vi @ cross(wj, c) + vj @ cross(wi, c)
@@ -131,20 +142,21 @@ def forward_dynamics(robot: RobotModel, q: State, qd: State, tau: State) -> Vect
 
 
 def linearization(robot: RobotModel, q: State, qd: State, qdd: State) -> Triple:
-    """Return ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q by complex steps: Im τ(x + i h) = h ∂τ/∂x up to rounding."""
-    state = [list(q), list(qd), list(qdd)]
+    """Return ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q by complex steps: Im τ(x + i h u) = h ∂τ/∂x u up to rounding.
 
-    def derivative(part: int, k: int) -> Vector:
-        step = STEP * namespace(q[0]).sqrt(-1 + 0j)
-        moved = [list(x) for x in state]
-        moved[part][k] = moved[part][k] + step
-        return np.array([tau.imag / STEP for tau in inverse_dynamics(robot, *moved)])
+    u are unit vectors or, for q, the rates of change of q at unit velocities.
+    """
+    state = [np.array(x, dtype=object) for x in (q, qd, qdd)]
+    step, units = STEP * namespace(q[0]).sqrt(-1 + 0j), np.eye(robot.nv, dtype=int)
 
-    P, V, H = (
-        np.array([derivative(part, k) for k in range(robot.nv)], dtype=object).T
-        for part in range(3)
-    )
-    return H, V, P
+    def derivatives(part: int, directions: Matrix) -> Matrix:
+        columns = []
+        for u in directions:
+            moved = [x + step * u if k == part else x for k, x in enumerate(state)]
+            columns.append([tau.imag / STEP for tau in inverse_dynamics(robot, *moved)])
+        return np.array(columns, dtype=object).T
+
+    return derivatives(2, units), derivatives(1, units), derivatives(0, robot._tangent(q).T)
 
 
 def forward_linearization(robot: RobotModel, q: State, qd: State, tau: State) -> Triple:
@@ -154,10 +166,20 @@ def forward_linearization(robot: RobotModel, q: State, qd: State, tau: State) ->
 
 
 def state_space(robot: RobotModel, q: State, qd: State, tau: State) -> tuple[Matrix, Matrix]:
-    """Return A and B, the derivatives of (q̇, q̈) with respect to (q, q̇) and to τ."""
+    """Return A and B, the derivatives of (δ̇, q̈) with respect to (δ, q̇) and to τ.
+
+    The pose of a joint differs by exp(δ) from that in a state of motion with the twist V; both δ
+    and V are 4x4 matrices in body axes. While the joint moves with V as well, δ̇ = δ V - V δ.
+    """
     n = robot.nv
     A, B = np.zeros((2 * n, 2 * n), dtype=object), np.zeros((2 * n, n), dtype=object)
     A[:n, n:] = np.eye(n, dtype=int)
+    twists = [joint.type.twists for joint in robot.coordinates]
+    for at, own in zip(slices([len(x) for x in twists]), twists, strict=True):
+        units = [homogeneous(skew(w), v) - homogeneous(0, 0) for w, v in own]
+        V = sum(unit * x for unit, x in zip(units, qd[at], strict=True))
+        rates = [unit @ V - V @ unit for unit in units]
+        A[at, at] = [[(x * rate).sum() / (x * x).sum() for rate in rates] for x in units]
     A[n:, :n], A[n:, n:], B[n:] = forward_linearization(robot, q, qd, tau)
     return A, B
 
@@ -171,7 +193,8 @@ def friction_torque(robot: RobotModel, qd: State) -> Vector:
 @with_coupling("passive_torque")
 def passive_torque(robot: RobotModel, q: State, qd: State) -> Vector:
     """Friction and spring torques, minus the gravity torques of the compensated masses."""
-    springs = [s.stiffness * (x - s.reference) for s, x in zip(robot.springs, q, strict=True)]
+    bent = robot.difference(robot.neutral, np.array(q, dtype=object))
+    springs = [s.stiffness * (x - s.reference) for s, x in zip(robot.springs, bent, strict=True)]
     lifted = gravity_torque(robot._compensated_bodies(), q)
     return friction_torque(robot, qd) + np.array(springs) - lifted
 
@@ -194,8 +217,7 @@ def jacobian(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
     body, pose = robot.frame(frame)
     tip = (T[body] @ homogeneous(*pose))[:3, 3]
     Jq = np.zeros((6, robot.nv), dtype=object)
-    for i in robot.path(body):
-        w, v = unit_motion(robot, T, i, tip)
+    for i, (w, v) in unit_motions(robot, T, body, tip).items():
         Jq[:3, i], Jq[3:, i] = R_file @ w, R_file @ v
     return Jq
 
@@ -230,8 +252,8 @@ def frame_acceleration_bias(
 def jacobian_rate(robot: RobotModel, q: State, qd: State, frame: str | None = None) -> Matrix:
     """Time derivative of the Jacobian, by a complex step along q̇."""
     step = STEP * namespace(q[0]).sqrt(-1 + 0j)
-    moved = [x + step * rate for x, rate in zip(q, qd, strict=True)]
-    Jq = jacobian(robot, moved, frame)
+    rates = robot._tangent(q) @ np.array(qd, dtype=object)
+    Jq = jacobian(robot, [x + step * rate for x, rate in zip(q, rates, strict=True)], frame)
     return np.array([(0j + x).imag / STEP for x in Jq.flat], dtype=object).reshape(Jq.shape)
 
 

@@ -40,8 +40,8 @@ def velocities(
 ) -> tuple[list[Vector], list[Vector]]:
     """Return ω of each body and v of its origin, in body axes; the last entries (base) are 0.
 
-    From the origin of parent p, the origin of body i is at r + h z: r is fixed in the parent, z is
-    the joint's axis, and a prismatic joint changes h. With the joint's unit twist (w, v):
+    From the origin of parent p, the origin of body i is at r + h z (`origin_along_z`). With the
+    joint's unit twist (w, v):
 
         ωᵢ = ωₚ + w q̇ᵢ,   vᵢ = vₚ + ωₚ × r + ωᵢ × h z + v q̇ᵢ
     """
@@ -51,7 +51,7 @@ def velocities(
         inward = X[i].inverse()
         joint = joint_motion(robot, i, qd)
         w[i] = inward.vector(w[p]) + joint.w
-        r, h = robot._mounts[i].origin(), X[i][-1].h
+        r, h = X[i].origin_along_z()
         v[i] = inward.vector(v[p] + cross(w[p], r)) + h * cross(w[i], Z_AXIS) + joint.v
     return w, v
 
@@ -85,6 +85,7 @@ def mass_fractions(robot: RobotModel) -> tuple[list[Scalar], list[Vector]]:
     name="unit_bodies",
     minimal=False,
     coupled=True,
+    walks_twists=True,
 )
 def energy_regressor(
     robot: RobotModel,
@@ -145,7 +146,8 @@ def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], lis
     height: list[Scalar] = [0] * robot.nb + [-robot.g @ origin]
     for i, p in robot.base_to_tips():
         g[i] = X[i].inverse().vector(g[p])
-        height[i] = height[p] + g[p] @ robot._mounts[i].origin() + g[i][2] * X[i][-1].h
+        r, h = X[i].origin_along_z()
+        height[i] = height[p] + g[p] @ r + g[i][2] * h
     return g, height
 
 

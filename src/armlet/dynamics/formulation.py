@@ -11,7 +11,7 @@ from armlet._support.validation import one_of
 from armlet.dynamics.coupling import PROJECTIONS, with_coupling
 from armlet.dynamics.quantities import QUANTITIES
 from armlet.errors import ModelError
-from armlet.robot import RobotModel
+from armlet.robot import JOINT_TYPES, RobotModel
 from armlet.scalar import is_zero
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -29,10 +29,10 @@ class Formulation:
     growth: str
     """Growth of the operation count with the number of joints: n, n^2, …"""
     joints: str = "RP"
-    """Letters of the supported joint types: R (revolute) and P (prismatic)."""
+    """Letters of the supported joint types: R (revolute), P (prismatic), …; see `JOINT_TYPES`."""
     walks_twists: bool = False
     """Whether the function iterates over all unit twists of each joint. If so, the formulation
-    holds for all joint types whose twists are rotations about z, translations along z, or both."""
+    holds for all joint types, and `joints` is not read."""
     topology: str = "tree"
     """Whether trees are supported ("tree") or serial arms only ("serial")."""
     minimal: bool = True
@@ -53,6 +53,12 @@ class Formulation:
         """Whether armlet ships the formulation: program searches try only built-in formulations."""
         return self.function.__module__.partition(".")[0] == "armlet"
 
+    @property
+    def letters(self) -> str:
+        """The letters of all joint types for which the formulation holds."""
+        every = "".join(dict.fromkeys(x.letter for x in JOINT_TYPES.values()))
+        return every if self.walks_twists else self.joints
+
     def check(self, robot: RobotModel) -> None:
         """Raise a ModelError if the formulation does not hold for the robot."""
         if robot.couplings and not self.coupled:
@@ -64,10 +70,9 @@ class Formulation:
             raise ModelError(
                 f"formulation {self.name!r} holds for serial arms: robot {robot.name!r} is a tree"
             )
-        others = sorted(set(robot._joint_letters) - set(self.joints))
-        if others and not self.walks_twists:
+        if set(robot._joint_letters) - set(self.letters):
             raise ModelError(
-                f"formulation {self.name!r} holds for joints {self.joints}: robot {robot.name!r} "
+                f"formulation {self.name!r} holds for joints {self.letters}: robot {robot.name!r} "
                 f"has joints {robot._joint_letters}"
             )
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, angular_acceleration_tensor, cross, homogeneous
 from armlet.dynamics.coupling import columns, project
-from armlet.dynamics.formulation import by_definition, describe
+from armlet.dynamics.formulation import by_definition
 from armlet.dynamics.recursions import angular_rates, joint_acceleration, joint_motion
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
@@ -125,7 +125,7 @@ def frame_acceleration_bias(
     return frame_acceleration(robot, q, qd, [0] * robot.nv, frame)
 
 
-@describe("jacobian_rate", source="by definition", name="inward")
+@by_definition("jacobian_rate", "inward")
 def jacobian_rate(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None) -> Matrix:
     """The time derivative Jq' of the Jacobian of a frame, by `jacobian_rates`."""
     return jacobian_rates(robot, q, qd, [0] * robot.nv, frame)[1]
@@ -180,23 +180,26 @@ def jacobian_rates(
     sd, sdd = cross(w[body], s), Omega[body] @ s
     columns = {}
     for i in reversed(path):
-        w_axis, v_axis = robot.unit_twists[i]
-        wd_axis, wdd_axis = cross(w[i], w_axis), Omega[i] @ w_axis
-        faster = cross(wdd_axis, s) + cross(2 * wd_axis, sd) + cross(w_axis, sdd)
-        columns[i] = (
-            (w_axis, cross(w_axis, s) + v_axis),
-            (wd_axis, cross(wd_axis, s) + cross(w_axis, sd) + cross(w[i], v_axis)),
-            (wdd_axis, faster + Omega[i] @ v_axis),
-        )
+        for k, (w_axis, v_axis) in zip(
+            range(robot.nv)[robot.v_of[i]], robot.twists[i], strict=True
+        ):
+            wd_axis, wdd_axis = cross(w[i], w_axis), Omega[i] @ w_axis
+            faster = cross(wdd_axis, s) + cross(2 * wd_axis, sd) + cross(w_axis, sdd)
+            columns[k] = (
+                (w_axis, cross(w_axis, s) + v_axis),
+                (wd_axis, cross(wd_axis, s) + cross(w_axis, sd) + cross(w[i], v_axis)),
+                (wdd_axis, faster + Omega[i] @ v_axis),
+            )
         p, r = robot.parent[i], X[i].origin()
         s = X[i].point(s)
-        sd = X[i].vector(sd + v_axis * qd[i]) + cross(w[p], r)
+        sd = X[i].vector(sd + joint_motion(robot, i, qd).v) + cross(w[p], r)
         sdd = X[i].vector(sdd + joint_acceleration(robot, i, w[i], qd, qdd)) + Omega[p] @ r
 
     R = robot.frames[robot.base_link].pose.R.T
     Jq, Jqd, Jqdd = np.zeros((3, 6, robot.nv), dtype=object)
     for i in path:
         R = np.array([X[i].inverse().vector(row) for row in R], dtype=object)
-        for J, (angular, linear) in zip((Jq, Jqd, Jqdd), columns[i], strict=True):
-            J[:3, i], J[3:, i] = R @ angular, R @ linear
+        for k in range(robot.nv)[robot.v_of[i]]:
+            for J, (angular, linear) in zip((Jq, Jqd, Jqdd), columns[k], strict=True):
+                J[:3, k], J[3:, k] = R @ angular, R @ linear
     return Jq, Jqd, Jqdd

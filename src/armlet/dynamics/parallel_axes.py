@@ -67,7 +67,8 @@ class ParallelAxes:
     start: list[int]
     """For each body, the first body of its run."""
     rotation: list[Screw]
-    """For each body, the rotation about z by the sum of the angles q + θ from its run's start."""
+    """For each body, the rotation about z by the sum of the angles q + θ from its run's start; not
+    used for joints that are no part of runs."""
     is_opposite: list[bool]
     """For each body, whether its joint axis is opposite to that of the first body of its run."""
 
@@ -104,6 +105,8 @@ class ParallelAxes:
         taken from the parent. The perpendicular components are taken from the body on which the run
         of body i starts, because these components of an angular velocity are equal along the run.
         """
+        if not _fits_run(self.robot, i):
+            return self.X[i].inverse().vector(v[self.robot.parent[i]])
         parent = self.robot._mounts[i].inverse().vector(v[self.robot.parent[i]])
         return self.rotation[i].inverse().vector(across(self.at_zero(i, v))) + along(parent)
 
@@ -113,12 +116,12 @@ class ParallelAxes:
         x, y, z = self.robot._mounts[first].inverse().vector(v[self.robot.parent[first]])
         return vector(x, -y, -z) if self.is_opposite[i] else vector(x, y, z)
 
-    def rates(self, qd: Vector) -> list[Scalar]:
-        """The angular speed of each body about z, relative to the body on which its run starts."""
-        rate: list[Scalar] = []
+    def rates(self, qd: Vector) -> list[Vector]:
+        """The angular velocity of each body relative to the body on which its run starts."""
+        rate: list[Vector] = []
         for i, p in self.robot.base_to_tips():
             twists, speeds = self.robot.twists[i], qd[self.robot.v_of[i]]
-            own = sum(twist.w[2] * x for twist, x in zip(twists, speeds, strict=True))
+            own = sum(twist.w * x for twist, x in zip(twists, speeds, strict=True))
             if self.start[i] != i:  # it continues a run
                 own = own + (rate[p] if self.is_opposite[i] == self.is_opposite[p] else -rate[p])
             rate.append(own)
@@ -134,7 +137,8 @@ def parallel_axes(robot: RobotModel, q: Vector) -> ParallelAxes:
     for i, p in robot.base_to_tips():
         own = _angle(robot, i, q)
         z = _parallel(robot._mounts[i])
-        if p != BASE and z and len(robot.path(start[p])) <= 2:  # on the base, or a child of it
+        fits = p != BASE and _fits_run(robot, i) and _fits_run(robot, p)
+        if fits and z and len(robot.path(start[p])) <= 2:  # on the base, or a child of it
             start.append(start[p])
             angle.append((own[0] + z * angle[p][0], own[1] + z * angle[p][1]))
             is_opposite.append(is_opposite[p] != (z < 0))
@@ -153,10 +157,18 @@ def _angle(robot: RobotModel, i: int, q: Vector) -> tuple[Scalar, Scalar]:
     body i splits the angle in the same way, so that both share one sine and one cosine.
     """
     theta = robot.dh[i].theta
+    if not _fits_run(robot, i):
+        return 0, 0
     if not robot.joints[i].type.rotates:
         return 0, theta
     angle = q[robot.q_of[i]][0]
     return (angle + theta, 0) if quarter_turns(theta) is None else (angle, theta)
+
+
+def _fits_run(robot: RobotModel, i: int) -> bool:
+    """Whether joint i may be part of a run: its first position, if it rotates, is an angle."""
+    joint = robot.joints[i].type
+    return joint.has_axis and joint.adds
 
 
 def _parallel(mount: Displacement) -> int:

@@ -1,5 +1,7 @@
 """Passive forces: friction in the drives, springs, gravity compensation."""
 
+import numpy as np
+
 from armlet.dynamics.bias import gravity_torque
 from armlet.dynamics.formulation import by_definition
 from armlet.minimal import lump
@@ -28,15 +30,17 @@ def drive_friction(drive: Drive, v: Scalar, direction: Scalar, stribeck: Scalar 
 def passive_torque(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     """Friction and spring torques, minus the gravity torques of the compensated masses.
 
-        (friction torque of q̇)ᵢ + kᵢ (qᵢ - rᵢ) - (gravity torque of the compensated masses)ᵢ
+        (friction torque of q̇)ᵢ + kᵢ (δᵢ - rᵢ) - (gravity torque of the compensated masses)ᵢ
 
-    with stiffness kᵢ and reference rᵢ of spring i. The inverse dynamics do not include these
-    torques: motors need the sum of both. The compensated masses are always lumped (see `lump`).
+    with the displacement δ from the neutral positions, and stiffness kᵢ and reference rᵢ of spring
+    i. The inverse dynamics do not include these torques: motors need the sum of both. The
+    compensated masses are always lumped (see `lump`).
     """
     friction = friction_torque(robot, qd)
+    moved = robot.difference(robot.neutral, np.array(q, dtype=object))
     tau = [
-        f + spring.stiffness * (q[i] - spring.reference)
-        for i, (f, spring) in enumerate(zip(friction, robot.springs, strict=True))
+        f + spring.stiffness * (x - spring.reference)
+        for f, spring, x in zip(friction, robot.springs, moved, strict=True)
     ]
     if not robot._has_compensation:
         return tau

@@ -7,7 +7,6 @@ import numpy as np
 
 from armlet.algebra import (
     CYCLES,
-    Z_AXIS,
     ZERO,
     cross,
     moment_by_entries,
@@ -61,11 +60,12 @@ def centripetal(w: Vector, r: Vector) -> Vector:
 def joint_acceleration(robot: RobotModel, i: int, w: Vector, qd: Vector, qdd: Vector) -> Vector:
     """The acceleration of the origin of body i due to translation along joint i, in body axes.
 
-    With the linear component v of the joint's unit twist and the angular velocity ω of body i, this
-    is the Coriolis acceleration 2 ω × v q̇ᵢ plus v q̈ᵢ. At a revolute joint, v is zero.
+    With the angular velocity ω of body i and its velocity (w_J, v_J) relative to the parent, this
+    is v̇_J + (2 ω - w_J) × v_J. The product w_J × v_J is zero if the joint has an axis.
     """
-    twice = joint_motion(robot, i, [2 * x for x in qd])
-    return cross(w, twice.v) + joint_motion(robot, i, qdd).v
+    own, twice = joint_motion(robot, i, qd), joint_motion(robot, i, [2 * x for x in qd])
+    faster = joint_motion(robot, i, qdd).v
+    return cross(w, twice.v) - cross(own.w, own.v) + faster
 
 
 class AngularMotion(NamedTuple):
@@ -117,22 +117,23 @@ def angular_motions(
 
     With the angular component w of the joint's unit twist:
 
-        ωᵢ = ωₚ + w q̇ᵢ,   ω̇ᵢ = ω̇ₚ + ωᵢ × z r + w q̈ᵢ
+        ωᵢ = ωₚ + w q̇ᵢ,   ω̇ᵢ = ω̇ₚ + ωᵢ × r + w q̈ᵢ
 
     Here ωₚ and ω̇ₚ are the vectors that `ParallelAxes.vector` returns: their components
     perpendicular to z are those of the body on which the run of parallel axes starts. The angular
-    speed r about z, computed by `ParallelAxes.rates`, is therefore relative to that body.
+    velocity r, computed by `ParallelAxes.rates`, is therefore relative to that body.
     """
     motions = [with_products(ZERO, ZERO)] * (robot.nb + 1)
     w, wd = [ZERO] * (robot.nb + 1), [ZERO] * (robot.nb + 1)
     rate = X.rates(qd)
     for i, _ in robot.base_to_tips():
         w[i] = X.vector(i, w) + joint_motion(robot, i, qd).w
-        wd[i] = X.vector(i, wd) + cross(w[i], rate[i] * Z_AXIS) + joint_motion(robot, i, qdd).w
+        wd[i] = X.vector(i, wd) + cross(w[i], rate[i]) + joint_motion(robot, i, qdd).w
         x, y, _ = X.at_zero(i, w)
         # A mount of quarter turns only permutes the squares of the components.
-        is_quarter = all(is_zero(s.c) or is_zero(s.s) for s in robot._mounts[X.start[i]])
-        around = x * x + y * y if is_quarter else None
+        mount = robot._mounts[X.start[i]]
+        permutes = all(is_zero(s.c) or is_zero(s.s) for s in mount)
+        around = x * x + y * y if permutes and robot.joints[i].type.has_axis else None
         motions[i] = with_products(w[i], wd[i], around)
     return motions
 
@@ -142,14 +143,14 @@ def accelerations(
 ) -> list[Vector]:
     """The acceleration a of each body's origin; the last entry, for the base, is -g for gravity.
 
-    From the origin of parent p, the origin of body i is at r + h z: r is fixed in the parent, z is
-    the joint's axis, and a prismatic joint changes h. v is the linear component of the unit twist:
+    From the origin of parent p, the origin of body i is at r + h z (`origin_along_z`). Translation
+    along the joint adds the acceleration a_J (`joint_acceleration`):
 
-        aᵢ  = aₚ + Ωₚ r + Ωᵢ h z + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
+        aᵢ  = aₚ + Ωₚ r + Ωᵢ h z + a_J
     """
     a: list[Vector] = [ZERO] * robot.nb + [-robot.g]
     for i, p in robot.base_to_tips():
-        r, h = robot._mounts[i].origin(), X[i][-1].h
+        r, h = X[i].origin_along_z()
         carried = X[i].inverse().vector(a[p] + motions[p].Omega @ r) + h * motions[i].Omega[:, 2]
         a[i] = carried + joint_acceleration(robot, i, motions[i].w, qd, qdd)
     return a

@@ -15,8 +15,10 @@ from armlet.dynamics.recursions import Pair, accelerations, angular_motions
 from armlet.errors import ArmletError
 from armlet.minimal import (
     MinimalParameters,
+    all_parameters,
     check_options,
     closed_form,
+    has_closed_form,
     independent,
     standard_names,
 )
@@ -42,6 +44,7 @@ STATES = 3
     name="unit_bodies",
     minimal=False,
     coupled=True,
+    walks_twists=True,
 )
 def regressor(
     robot: RobotModel,
@@ -80,6 +83,7 @@ def regressor(
     name="unit_bodies",
     minimal=False,
     coupled=True,
+    walks_twists=True,
 )
 def gravity_regressor(robot: RobotModel, q: Vector, parameters: Parameters = "minimal") -> Matrix:
     """Y(q) with g = Y φ: the regressor of an arm at rest.
@@ -103,7 +107,7 @@ def full_sets(
         return [list(column) for column in parameters]
     one_of(parameters, "parameters", names)
     if parameters == "standard":
-        return np.eye(len(standard_names(robot.nb, rotors, friction)), dtype=int).tolist()
+        return np.eye(len(standard_names(robot, rotors, friction)), dtype=int).tolist()
     of = "gravity" if parameters == "gravity" else "torques"
     sets: list[list[Scalar]] = minimal_set(robot, rotors, friction, of=of).back.T.tolist()
     return sets
@@ -116,25 +120,30 @@ def minimal_set(
     kind: str = "lin",
     of: str = "torques",
 ) -> MinimalParameters[Model]:
-    """Minimal parameters of a robot: in closed form, then reduced by rank if joints are coupled.
+    """Minimal parameters of a robot: in closed form where it holds, reduced by rank where needed.
 
     Torques of coupled joints are Γᵀ Y' φ' (`armlet.dynamics.coupling`), with φ' for free joints.
-    Columns of Γᵀ Y' that are dependent at random states are removed: φ'' = Λ' φ' = Λ' Λ φ.
+    Columns of Γᵀ Y' that are dependent at random states are removed: φ'' = Λ' φ' = Λ' Λ φ. If the
+    closed form does not hold for the robot's joint types, φ' are the standard parameters.
     """
     check_options(kind, of, rotors, friction)
     key = ("minimal parameters", rotors, friction, kind, of)
-    derive = _reduce_by_rank if robot.couplings else closed_form
+    derive = _reduce_by_rank if robot.couplings or not has_closed_form(robot) else closed_form
     return robot._once(key, lambda: derive(robot, rotors, friction, kind, of))
 
 
 def _reduce_by_rank(
     robot: Model, rotors: bool, friction: bool, kind: str, of: str
 ) -> MinimalParameters[Model]:
-    robot._require_values("a rank, by which the parameters of coupled joints are found,")
-    free = closed_form(robot.uncoupled, rotors, friction, kind, of)
+    robot._require_values("a rank, by which parameters are computed for such joints,")
+    if has_closed_form(robot):
+        free = closed_form(robot.uncoupled, rotors, friction, kind, of)
+    else:
+        free = all_parameters(robot, rotors, friction, of)
     rng, rows = np.random.default_rng(0), []
     for _ in range(STATES + STATES * len(free) // robot.nv if len(free) else 0):
-        q, qd, qdd = rng.uniform(-2, 2, (3, robot.nv))
+        moved, qd, qdd = rng.uniform(-2, 2, (3, robot.nv))
+        q = robot.integrate(robot.neutral, moved)
         rates = (0 * qd, 0 * qdd) if of == "gravity" else (qd, qdd)
         rows.append(torques_of(robot, q, *rates, free.back.T.tolist(), rotors, friction))
     Y = np.concatenate([np.zeros((0, len(free))), *rows]).astype(float)
@@ -159,7 +168,7 @@ def torques_of(
 ) -> Matrix:
     """The torques for each set of standard parameters in `sets`, as columns."""
     n = robot.nb
-    drives = drive_columns(n, qd, qdd, rotors, friction)
+    drives = drive_columns(robot.nv, qd, qdd, rotors, friction)
     X = robot.displacements(q)
     shares = wrenches(robot, q, qd, qdd)
     columns = []
@@ -173,7 +182,7 @@ def torques_of(
             if not is_zero(x):
                 tau = [t + x * y for t, y in zip(tau, drive, strict=True)]
         columns.append(tau)
-    return np.array(columns, dtype=object).reshape(-1, n).T
+    return np.array(columns, dtype=object).reshape(-1, robot.nv).T
 
 
 def with_columns(
@@ -235,8 +244,7 @@ def column(robot: RobotModel, X: list[Displacement], wrench: Mapping[int, Pair])
     for i, p in robot.tips_to_base():
         if i in carried:
             f, t = carried[i]
-            w, v = robot.unit_twists[i]
-            tau[i] = w @ t + v @ f
+            tau[robot.v_of[i]] = [w @ t + v @ f for w, v in robot.twists[i]]
             f, t = X[i].wrench(f, t)
             carried[p] = (f + carried[p][0], t + carried[p][1]) if p in carried else (f, t)
     return tau

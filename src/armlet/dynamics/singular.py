@@ -26,7 +26,8 @@ def joint_without_inertia(robot: RobotModel) -> int | None:
     lengths += [float(np.sqrt(abs(np.trace(J) / m))) for m, _, J in robot.bodies if m]
     length = max(lengths)
     linear = [x.translates for i in robot._leaders for x in robot.twists[i]]
-    q = np.random.default_rng(0).uniform(-1, 1, robot.nv) * np.where(linear, length or 1.0, 1.0)
+    moved = np.random.default_rng(0).uniform(-1, 1, robot.nv)
+    q = robot.integrate(robot.neutral, moved * np.where(linear, length or 1.0, 1.0))
     H = composite_bodies(robot, q).astype(float)
     m_hat, _, J_hat = zip(*composites(robot, robot.joint_positions(q)), strict=True)
     sizes = [float(m_hat[i] if x.translates else np.trace(J_hat[i])) for i, x in robot._velocities]

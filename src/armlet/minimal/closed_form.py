@@ -116,7 +116,8 @@ def closed_form(
     span. A revolute joint adds the plane perpendicular to z if the span is not along z, and adds z
     if the span has a component along z. The parameters of all bodies are linearly independent.
     """
-    if others := sorted(set(robot._joint_letters) - set("RP")):
+    if not has_closed_form(robot):
+        others = sorted(set(robot._joint_letters) - set("RP"))
         raise ModelError(
             f"robot {robot.name!r} has joints {', '.join(others)}: closed-form minimal "
             "parameters are supported for revolute and prismatic joints only"
@@ -129,7 +130,7 @@ def closed_form(
         return at_zero[i].body(*goes_over[kind](robot.joints[i].type, context[i], body))
 
     bodies = constant_composites(robot, context, over, rotors)
-    standard = standard_names(robot.nb, rotors, friction)
+    standard = standard_names(robot, rotors, friction)
     reach = context[0].reach if context else 1.0
     units = [reach ** LENGTHS[name[0]] for name in standard[: 10 * robot.nb]]
     units += [1.0 if x.type.translates else reach**2 for x in robot.joints] * rotors
@@ -160,6 +161,10 @@ def closed_form(
     Lam = matrix([row.terms for row in rows], len(standard))
     back = matrix(columns, len(standard)).T
     return MinimalParameters(robot, kind, tuple(names), standard, Lam, back, of)
+
+
+def has_closed_form(robot: RobotModel) -> bool:
+    return set(robot._joint_letters) <= set("RP")
 
 
 def check_options(kind: str, of: str, rotors: bool, friction: bool) -> None:

@@ -25,8 +25,10 @@ def khalil_gautier(joint: JointType, context: JointContext, body: Body) -> Body:
 
     For a revolute joint, this part is symmetric about the joint's axis. For a prismatic joint, this
     part is the inertia; it includes the first moment if revolute joints precede the prismatic joint
-    and are all parallel to it.
+    and are all parallel to it. For a joint without an axis, it is the mass, at a fixed origin.
     """
+    if not joint.has_axis:
+        return mass_at_origin(joint, body)
     if joint.translates:
         _, c, J = body
         is_straight = not context.spatial and along_z(context.u)

@@ -31,12 +31,14 @@ LATEX = {
 }
 
 
-def standard_names(nb: int, rotors: bool = False, friction: bool = False) -> tuple[str, ...]:
+def standard_names(
+    robot: RobotModel, rotors: bool = False, friction: bool = False
+) -> tuple[str, ...]:
     """Return the names of the standard parameters: ten per body, then the drive parameters."""
     drive = (ROTORS if rotors else ()) + (FRICTION if friction else ())
     return tuple(
-        [f"{key}{i + 1}" for i in range(nb) for key in PHI]
-        + [f"{key}{i + 1}" for key in drive for i in range(nb)]
+        [f"{key}{i + 1}" for i in range(robot.nb) for key in PHI]
+        + [f"{key}{i + 1}" for key in drive for i in range(len(robot.drives))]
     )
 
 
@@ -154,7 +156,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
             )
         model = self.model
         values = dict(zip(self.standard, self.full(phi_min).tolist(), strict=True))
-        phi = [values[name] for name in standard_names(model.nb)]
+        phi = [values[name] for name in standard_names(model)]
         drives = (
             Drive(*(values.get(f"{key}{i + 1}", x) for key, x in drive._asdict().items()))
             for i, drive in enumerate(model.drives)
@@ -194,6 +196,15 @@ class MinimalParameters(ComparedByData, Generic[Model]):
         of = f"{len(self)} of {len(self.standard)}"
         kind = self.kind if self.of == "torques" else f"{self.kind}, {self.of}"
         return f"<MinimalParameters ({kind}) of {self.model.name!r}: {of}>"
+
+
+def all_parameters(
+    robot: Model, rotors: bool = False, friction: bool = False, of: str = "torques"
+) -> MinimalParameters[Model]:
+    """Return all standard parameters as a set, from which a rank can take the dependent ones."""
+    names = standard_names(robot, rotors, friction)
+    one = np.eye(len(names))
+    return MinimalParameters(robot, "rank", names, names, one, one, of)
 
 
 def equivalence(a: MinimalParameters[Any], b: MinimalParameters[Any]) -> NDArray[Any]:

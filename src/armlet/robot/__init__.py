@@ -13,7 +13,16 @@ from armlet.robot.components import (
     Spring,
     with_base,
 )
-from armlet.robot.displacement import Body, DHRow, Displacement, Screw, cos_sin_of_sum
+from armlet.robot.displacement import (
+    Body,
+    DHRow,
+    Displacement,
+    Factor,
+    Rotation,
+    Screw,
+    Translation,
+    cos_sin_of_sum,
+)
 from armlet.robot.joints import JOINT_TYPES, JointType, Twist
 from armlet.robot.pose import IDENTITY_POSE, TOLERANCE, Pose, pose
 from armlet.robot.robot import RobotModel

@@ -1,18 +1,20 @@
-"""The displacement of a body from its parent: a product of screws along coordinate axes.
+"""The displacement of a body from its parent: a product of screws, rotations and translations.
 
 A screw is a rotation about a coordinate axis and a translation along the same axis. In modified
 DH frames a displacement is a screw about x, then a screw about z. On branches of a tree, another
 screw about z comes first. Between nearly parallel axes, a rotation about y follows the screw about
 x. Applying one screw at a time saves operations: the screws about x and z take 8 multiplications
 and 4 additions for a vector, and 17 multiplications and 14 additions for a symmetric tensor.
+A joint that moves in several directions also has a `Rotation` about any axis, or a `Translation` in
+any direction. All three kinds of factor have the same methods.
 """
 
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from armlet.algebra import IDENTITY, ZERO
+from armlet.algebra import IDENTITY, ZERO, cross, point_inertia, symmetric, upper_triangle
 from armlet.scalar import (
     QUARTER_TURNS,
     Matrix,
@@ -134,37 +136,108 @@ class Screw(NamedTuple):
         return new
 
 
-class Displacement(tuple[Screw, ...]):
-    """A product of screws, ordered from the parent to the body."""
+class Rotation(NamedTuple):
+    """A rotation about any axis; the columns of R are the axes after it, in the axes before it."""
+
+    R: Matrix
+
+    def inverse(self) -> "Rotation":
+        return Rotation(self.R.T)
+
+    def vector(self, v: Vector) -> Vector:
+        return np.array(self.R @ v)
+
+    def point(self, r: Vector) -> Vector:
+        return self.vector(r)
+
+    def wrench(self, f: Vector, t: Vector) -> tuple[Vector, Vector]:
+        return self.vector(f), self.vector(t)
+
+    def body(self, m: Scalar, c: Vector, J: Matrix) -> Body:
+        return m, self.vector(c), self.tensor(J)
+
+    def tensor(self, J: Matrix) -> Matrix:
+        return symmetric(*upper_triangle(self.general_tensor(J)))
+
+    def general_tensor(self, T: Matrix) -> Matrix:
+        return np.array(self.R @ T @ self.R.T)
+
+
+class Translation(NamedTuple):
+    """A translation in any direction; r is the origin after it, in the frame before it."""
+
+    r: Vector
+
+    def inverse(self) -> "Translation":
+        return Translation(-self.r)
+
+    def vector(self, v: Vector) -> Vector:
+        return v
+
+    def point(self, r: Vector) -> Vector:
+        return np.array(self.r + r)
+
+    def wrench(self, f: Vector, t: Vector) -> tuple[Vector, Vector]:
+        return f, np.array(t + cross(self.r, f))
+
+    def body(self, m: Scalar, c: Vector, J: Matrix) -> Body:
+        """Transform mass, first moment and inertia; J grows by 2 r · c 1 - r cᵀ - c rᵀ - m r̃ r̃."""
+        both = np.multiply.outer(self.r, c)
+        moved = J + 2 * (self.r @ c) * IDENTITY - both - both.T + point_inertia(m, self.r)
+        return m, np.array(c + m * self.r), moved
+
+    def tensor(self, J: Matrix) -> Matrix:
+        return J
+
+    def general_tensor(self, T: Matrix) -> Matrix:
+        return T
+
+
+Factor = Screw | Rotation | Translation
+
+
+class Displacement(tuple[Any, ...]):
+    """A product of factors, each a `Factor`, ordered from the parent to the body."""
 
     __slots__ = ()
 
     def inverse(self) -> "Displacement":
-        return Displacement(screw.inverse() for screw in reversed(self))
+        return Displacement(factor.inverse() for factor in reversed(self))
 
     def vector(self, v: Vector) -> Vector:
         """Rotate vector v from the body's axes to the parent's axes."""
-        return reduce(lambda v, screw: screw.vector(v), reversed(self), v)
+        return reduce(lambda v, factor: factor.vector(v), reversed(self), v)
 
     def point(self, r: Vector) -> Vector:
         """Transform position r from the body's frame to the parent's frame."""
-        return reduce(lambda r, screw: screw.point(r), reversed(self), r)
+        return reduce(lambda r, factor: factor.point(r), reversed(self), r)
 
     def wrench(self, f: Vector, t: Vector) -> tuple[Vector, Vector]:
         """Transform force f, and moment t about the origin, from body frame to parent frame."""
-        return reduce(lambda wrench, screw: screw.wrench(*wrench), reversed(self), (f, t))
+        return reduce(lambda wrench, factor: factor.wrench(*wrench), reversed(self), (f, t))
 
     def body(self, m: Scalar, c: Vector, J: Matrix) -> Body:
         """Transform mass, first moment and inertia from the body's frame to the parent's frame."""
-        return reduce(lambda body, screw: screw.body(*body), reversed(self), (m, c, J))
+        return reduce(lambda body, factor: factor.body(*body), reversed(self), (m, c, J))
 
     def tensor(self, J: Matrix) -> Matrix:
         """Rotate symmetric tensor J from the body's axes to the parent's axes."""
-        return reduce(lambda J, screw: screw.tensor(J), reversed(self), J)
+        return reduce(lambda J, factor: factor.tensor(J), reversed(self), J)
 
     def origin(self) -> Vector:
         """Position of the body's origin in the parent's frame."""
         return self.point(ZERO)
+
+    def origin_along_z(self) -> tuple[Vector, Scalar]:
+        """Return r and h: the body's origin is at r + h z in the parent's frame.
+
+        h is the translation of the last factor if this is a screw about the body's z axis, else 0;
+        r is in the parent's axes.
+        """
+        last = self[-1]
+        if isinstance(last, Screw) and last.k == 2:
+            return Displacement(self[:-1]).origin(), last.h
+        return self.origin(), 0
 
     def rotation(self) -> Matrix:
         """Rotation matrix ᵖRᵢ, whose columns are the body's axes in the parent's axes."""

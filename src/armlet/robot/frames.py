@@ -10,6 +10,7 @@ larger than the arm. Where the geometry leaves a choice, the choice makes parame
 - origins can move along parallel axes: the offsets d of successive parallel axes are merged into
   the d of the last body, or into the base frame if the first of these axes is on the base;
 - the axis of a prismatic joint can be shifted: it passes through the origin of the next body;
+- a joint without an axis, such as a ball joint, keeps the frame of its file;
 - the x axes of the base, the tips and coaxial joints are free: they are chosen to make angles zero;
 - of x and -x, the direction at the smaller angle from the previous normal is chosen.
 """
@@ -20,8 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from armlet.algebra import X_AXIS
 from armlet.robot.components import BASE
 from armlet.robot.displacement import DHRow
+from armlet.robot.joints import JointType
 from armlet.robot.pose import IDENTITY_POSE, Pose, round_angle
 from armlet.scalar import Vector, cos_sin
 
@@ -34,16 +37,17 @@ normal's end must be at most this multiple of the distance between the joints.""
 
 
 class Mount(NamedTuple):
-    """A body as the file describes it: its frame and its joint axis, with the joint at zero."""
+    """A body as the file describes it: its frame and its joint, in the neutral position."""
 
     parent: int
     pose: Pose
     """The pose of the body's frame in the parent's frame."""
+    type: JointType
     axis: Vector
-    """The direction of the body's joint axis, a unit vector in the body's frame."""
+    """The direction of the body's joint axis, a unit vector in the body's frame; the z axis of this
+    frame if the joint has no axis."""
     point: Vector
-    """A point on the joint's axis, in the body's frame."""
-    is_prismatic: bool
+    """A point on the joint's axis, in the body's frame; the origin if the joint has no axis."""
 
 
 class Line(NamedTuple):
@@ -91,6 +95,9 @@ class FrameChoice:
         for i in sorted(range(len(mounts)), key=lambda i: i != first):
             self._place(i)
 
+    def has_axis(self, i: int) -> bool:
+        return i == BASE or self.mounts[i].type.has_axis
+
     def are_skew(self, line: Line, other: Line) -> bool:
         """Whether the common normal of two axes is well defined and ends near the joints."""
         if size(cross(line.axis, other.axis)) <= max(NEARLY_PARALLEL, self.tolerance):
@@ -117,13 +124,16 @@ class FrameChoice:
         and `levels[i]` is the next fixed origin towards the tips, projected on the axis, or None.
         """
         mount, child = self.mounts[i], self.main.get(i)
-        line = Line(mount.axis, None if mount.is_prismatic and child is None else mount.point)
+        line = Line(mount.axis, mount.point if mount.type.rotates or child is not None else None)
         anchor = level = None
+        if not mount.type.has_axis:
+            self.lines[i], self.anchors[i], self.levels[i] = line, mount.point, mount.point
+            return
         if child is not None:
             pose = self.mounts[child].pose
             next_line = self.lines[child].seen_from(pose)
             next_anchor, next_level = self.anchors[child], self.levels[child]
-            if mount.is_prismatic:
+            if not mount.type.rotates:
                 if next_anchor is not None:
                     anchor = pose.point(next_anchor)
                 elif next_line.point is not None:
@@ -131,7 +141,7 @@ class FrameChoice:
                     anchor = next_line.nearest(line) if skew else next_line.point
                 line = Line(line.axis, anchor)
             self.skew[child] = self.are_skew(line, next_line)
-            if not mount.is_prismatic and next_line.point is not None:
+            if mount.type.rotates and next_line.point is not None:
                 if self.skew[child]:
                     anchor = line.nearest(next_line)
                 elif next_level is not None:
@@ -144,6 +154,8 @@ class FrameChoice:
 
         The origin of body i is `line.point`. Of x and -x, the one closer to `wanted` is returned.
         """
+        if not self.has_axis(i):
+            return X_AXIS.astype(float)
         child = self.main.get(i)
         x = None
         if child is not None:
@@ -177,7 +189,7 @@ class FrameChoice:
         line = line if line.point is not None else Line(z, o_p)
         parent_line = Line(z_p, o_p)
         scale = size(mount.pose.r, self.own[p].r, line.point)
-        is_main = self.main.get(p) == i
+        is_main = self.main.get(p) == i and self.has_axis(p)
         skew = self.skew[i] if is_main else self.are_skew(parent_line, line)
         if is_main:
             start, e = o_p, x_p

@@ -5,9 +5,12 @@ from itertools import accumulate
 from operator import add
 from typing import Any, NamedTuple
 
-from armlet.algebra import Z_AXIS, ZERO
-from armlet.robot.displacement import DHRow, Screw, cos_sin_of_sum
-from armlet.scalar import Scalar, Vector, cos_sin, is_zero
+import numpy as np
+
+from armlet import math
+from armlet.algebra import IDENTITY, Z_AXIS, ZERO
+from armlet.robot.displacement import DHRow, Factor, Rotation, Screw, cos_sin_of_sum
+from armlet.scalar import Matrix, Scalar, Vector, cos_sin, is_zero
 
 
 class Twist(NamedTuple):
@@ -32,16 +35,18 @@ Array = Any
 
 
 class JointType(NamedTuple):
-    """A joint type; the joint axis is the z axis of the body that the joint moves.
+    """A joint type. If the joint has one axis, this is the z axis of the body that the joint moves.
 
-    The functions take arrays with any leading axes. The default `integrate` returns q + v.
+    The functions `integrate` to `random` take arrays with any leading axes; by default, positions
+    are a vector space, and `integrate` returns q + v.
     """
 
     letter: str
     neutral: tuple[int, ...]
     """The positions at which the joint has the pose stated in the robot's file."""
-    screws: Callable[[DHRow, Sequence[Scalar]], tuple[Screw, ...]]
-    """The joint's screws as a function of the DH row (theta and d) and the joint's positions."""
+    factors: Callable[[DHRow, Sequence[Scalar]], tuple[Factor, ...]]
+    """The factors of the body's displacement that depend on the joint's positions q, as a function
+    of the DH row and q. If the joint `has_axis`, they include the row's screw (theta, d)."""
     twists: tuple[Twist, ...]
     """One unit twist per velocity, constant in the body's axes."""
     integrate: Callable[[Array, Array], Array] = add
@@ -51,10 +56,14 @@ class JointType(NamedTuple):
     rate: Callable[[Array, Array], Array] = lambda _, v: v
     """Function of local coordinates δ and a velocity v: the rate of change of δ while the joint, at
     the positions integrate(q0, δ), moves with v. It does not depend on q0."""
+    tangent: Callable[[Array], Array] = lambda q: np.eye(len(q), dtype=int)
+    """Function of q: the matrix T of shape (nq, nv) for which the rate of change of q is T v."""
     random: Callable[[Array, Array, Array], Array] = lambda u, lower, upper: (
         lower + (upper - lower) * u
     )
     """Function of nv random numbers u from 0 to 1, and of limits: random positions."""
+    labels: tuple[tuple[str, ...], tuple[str, ...]] = (("",), ("",))
+    """What distinguishes the joint's positions, and its velocities, in tables and files."""
 
     @property
     def nq(self) -> int:
@@ -74,6 +83,114 @@ class JointType(NamedTuple):
         """1 if the joint moves its body's origin relative to the parent, else 0."""
         return max(twist.translates for twist in self.twists)
 
+    @property
+    def has_axis(self) -> bool:
+        """Whether the joint moves its body about or along its z axis only."""
+        return all(is_zero(x) for twist in self.twists for half in twist for x in half[:2])
+
+    @property
+    def adds(self) -> bool:
+        """Whether the joint's positions are a vector space, with q + v as `integrate`."""
+        return self.integrate is add
+
+
+def slices(sizes: Sequence[int]) -> tuple[slice, ...]:
+    """Return consecutive slices from index 0 whose lengths are `sizes`."""
+    ends = accumulate(sizes)
+    return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))
+
+
+# ------------------------------------------------------------------ rotations about any axis
+
+TINY = 1e-24
+"""Added to squares of angles, so that functions of the angle can be computed and differentiated at
+0; smaller than the rounding error of the results."""
+SMALL = 0.05
+"""Below this square of an angle, the rate of a rotation vector is computed by a series."""
+
+
+def quaternion_matrix(q: Sequence[Scalar]) -> Matrix:
+    """Return the rotation matrix of a unit quaternion q = (x, y, z, w)."""
+    x, y, z, w = q
+    xx, yy, zz = 2 * x * x, 2 * y * y, 2 * z * z
+    xy, xz, yz = 2 * x * y, 2 * x * z, 2 * y * z
+    wx, wy, wz = 2 * w * x, 2 * w * y, 2 * w * z
+    rows = (1 - yy - zz, xy - wz, xz + wy), (xy + wz, 1 - xx - zz, yz - wx)
+    return np.array([*rows, (xz - wy, yz + wx, 1 - xx - yy)], dtype=object)
+
+
+def quaternion_product(p: Array, q: Array) -> Array:
+    """Return the quaternion p q: the rotation by q, then by p, in the axes before both."""
+    (a, b, c, d), (x, y, z, w) = np.moveaxis(p, -1, 0), np.moveaxis(q, -1, 0)
+    entries = (
+        d * x + a * w + b * z - c * y,
+        d * y - a * z + b * w + c * x,
+        d * z + a * y - b * x + c * w,
+        d * w - a * x - b * y - c * z,
+    )
+    return np.stack(entries, axis=-1)
+
+
+def rotate_quaternion(q: Array, v: Array) -> Array:
+    """Return the quaternion after a rotation by the vector v from q, with its length set to 1."""
+    angle = math.sqrt((v * v).sum(axis=-1, keepdims=True) + TINY)
+    turn = np.concatenate([math.sin(angle / 2) / angle * v, math.cos(angle / 2)], axis=-1)
+    result = quaternion_product(q, turn)
+    square = (result * result).sum(axis=-1, keepdims=True)
+    return result * (1.5 - 0.5 * square)
+
+
+def rotation_between(q0: Array, q1: Array) -> Array:
+    """Return the rotation vector, of length at most π, that leads from quaternion q0 to q1."""
+    conjugate = q0 * np.array([-1, -1, -1, 1])
+    turn = quaternion_product(conjugate, q1)
+    u, w = turn[..., :3], turn[..., 3:]
+    sine = math.sqrt((u * u).sum(axis=-1, keepdims=True) + TINY)
+    sign = math.where(w < 0, -1, 1)
+    return 2 * math.atan2(sine, math.abs(w)) / sine * sign * u
+
+
+def rotation_vector_rate(phi: Array, w: Array) -> Array:
+    """Return dφ/dt of a rotation vector φ if the body rotates with ω, in the body's axes.
+
+        dφ/dt = ω + φ × ω / 2 + k φ × (φ × ω),   k = (1 - a/2 cot a/2) / a²,  a = |φ|
+
+    For small a, k is computed by its series in a².
+    """
+    square = (phi * phi).sum(axis=-1, keepdims=True)
+    is_small = square < SMALL
+    series = 1 / 12 + square * (
+        1 / 720 + square * (1 / 30240 + square * (1 / 1209600 + square / 47900160))
+    )
+    far = math.where(is_small, 1, square)
+    half = math.sqrt(far) / 2
+    k = math.where(is_small, series, (1 - half * math.cos(half) / math.sin(half)) / far)
+    across = row_cross(phi, w)
+    return w + across / 2 + k * row_cross(phi, across)
+
+
+def row_cross(a: Array, b: Array) -> Array:
+    """Return a × b along the last axis, of arrays of numbers or of traced scalars."""
+    (x, y, z), (u, v, w) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
+    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
+
+
+def quaternion_tangent(q: Array) -> Array:
+    """Return the matrix T for which the rate of a quaternion q is T ω, with ω in body axes."""
+    x, y, z, w = q
+    rows = (w, -z, y), (z, w, -x), (-y, x, w), (-x, -y, -z)
+    return np.array(rows, dtype=object) / 2
+
+
+def random_quaternion(u: Array, *_: Array) -> Array:
+    """Return unit quaternions, uniform over all rotations, of three uniform random numbers each."""
+    a, b, c = np.moveaxis(u, -1, 0)
+    b, c = 2 * np.pi * b, 2 * np.pi * c
+    near, far = np.sqrt(1 - a), np.sqrt(a)
+    return np.stack([near * np.sin(b), near * np.cos(b), far * np.sin(c), far * np.cos(c)], axis=-1)
+
+
+# ------------------------------------------------------------------ the table
 
 ROTATION, TRANSLATION = Twist(Z_AXIS, ZERO), Twist(ZERO, Z_AXIS)
 REVOLUTE = JointType(
@@ -82,11 +199,23 @@ REVOLUTE = JointType(
 PRISMATIC = JointType(
     "P", (0,), lambda row, q: (Screw(2, *cos_sin(row.theta), q[0] + row.d),), (TRANSLATION,)
 )
-JOINT_TYPES = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC}
+BALL = JointType(
+    "B",
+    (0, 0, 0, 1),
+    lambda _, q: (Rotation(quaternion_matrix(q)),),
+    tuple(Twist(axis, ZERO) for axis in IDENTITY),
+    integrate=rotate_quaternion,
+    difference=rotation_between,
+    rate=rotation_vector_rate,
+    tangent=quaternion_tangent,
+    random=random_quaternion,
+    labels=(("x", "y", "z", "w"), ("x", "y", "z")),
+)
+"""Rotates about any axis: q is a unit quaternion x, y, z, w; the velocity is ω in body axes."""
+JOINT_TYPES = {
+    "revolute": REVOLUTE,
+    "continuous": REVOLUTE,
+    "prismatic": PRISMATIC,
+    "ball": BALL,
+}
 """The joint type of each kind of joint; kinds are named as in robot files."""
-
-
-def slices(sizes: Sequence[int]) -> tuple[slice, ...]:
-    """Return consecutive slices from index 0 whose lengths are `sizes`."""
-    ends = accumulate(sizes)
-    return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))

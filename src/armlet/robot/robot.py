@@ -258,6 +258,17 @@ class RobotModel(ComparedByData):
         """Return dδ/dt of a robot at integrate(q0, δ) that moves with velocity v, for any q0."""
         return self._by_coordinate("rate", delta=(delta, "nv"), v=(v, "nv"))
 
+    def _tangent(self, q: Vector) -> NDArray[Any]:
+        """Return the matrix T of shape (nq, nv) for which the rate of change of q is T qd."""
+        types = [joint.type for joint in self.coordinates]
+        if all(joint.adds for joint in types):
+            return np.eye(self.nv, dtype=int)
+        T = np.zeros((self.nq, self.nv), dtype=object)
+        rows, columns = (slices([getattr(x, n) for x in types]) for n in ("nq", "nv"))
+        for joint, row, column in zip(types, rows, columns, strict=True):
+            T[row, column] = joint.tangent(q[row])
+        return T
+
     def _by_coordinate(self, name: str, **arguments: tuple[Any, str]) -> NDArray[Any]:
         """Call function `name` of each coordinate's joint type; join results along the last axis.
 
@@ -424,12 +435,12 @@ class RobotModel(ComparedByData):
         return replace(self, m=m, c=c, J=(symmetric(0, 0, 0, 0, 0, 0),) * self.nb)
 
     def displacements(self, q: Vector) -> list[Displacement]:
-        """Return the displacement of each body from its parent; the last screw is due to the joint.
+        """Return the displacement of each body from its parent; the last factor is the joint's.
 
         `q` has the positions of all joints, as `joint_positions` returns them.
         """
         return [
-            Displacement((*mount, *joint.type.screws(row, q[at])))
+            Displacement((*mount, *joint.type.factors(row, q[at])))
             for mount, joint, row, at in zip(
                 self._mounts, self.joints, self.dh, self.q_of, strict=True
             )
@@ -441,15 +452,19 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def _mounts(self) -> tuple[Displacement, ...]:
-        """For each body, the constant part of the displacement, before the joint's screw."""
-        return tuple(
-            displacement(
+        """For each body, the constant part of the displacement, before the joint's factors."""
+
+        def mount(joint: Joint, row: DHRow) -> Displacement:
+            before = (
                 Screw(2, *cos_sin(row.gamma), row.b),
                 Screw(0, *cos_sin(row.alpha), row.a),
                 Screw(1, *cos_sin(row.beta), 0),
             )
-            for row in self.dh
-        )
+            if joint.type.has_axis:  # theta and d are in the joint's screw, which may merge them
+                return displacement(*before)
+            return displacement(*before, Screw(2, *cos_sin(row.theta), row.d))
+
+        return tuple(map(mount, self.joints, self.dh))
 
     def frame(self, name: str | None = None) -> Frame:
         """Return the frame `name`, by default the tool frame; raise ModelError if it is missing."""

@@ -226,8 +226,10 @@ class Candidate:
         if not self.lumps or self.is_long:
             return
         task = self.task
-        with_offsets = [i for i, row in enumerate(task.request.robot.dh) if not is_zero(row.d)]
-        for i in with_offsets[: task.effort.trials]:
+        robot = task.request.robot
+        pairs = enumerate(zip(robot.joints, robot.dh, strict=True))
+        movable = [i for i, (x, row) in pairs if x.type.has_axis and not is_zero(row.d)]
+        for i in movable[: task.effort.trials]:
             if task.is_over():
                 break
             self._try("frames", self.arrangement._replace(back=(*self.arrangement.back, i)))
@@ -285,7 +287,11 @@ def cycles(program: Program) -> float:
 def possible_units(request: Request, effort: Effort) -> list[Any]:
     """Return the lengths to try as units; none if an input, result or symbol may be a length."""
     robot, quantity = request.robot, request.quantity
-    has_lengths = "P" in robot._joint_letters or request.wrench or "frame" in quantity.options
+    has_lengths = (
+        any(x.type.translates for x in robot.joints)
+        or request.wrench
+        or "frame" in quantity.options
+    )
     if has_lengths or request.constants["geometry"] != "fixed" or robot.symbols:
         return []
     lengths = [x for row in robot.dh for x in (row.b, row.a, row.d)]
@@ -302,6 +308,7 @@ READ_BY_SEARCH = (
     "libraries.py",
     "scalar.py",
     "algebra.py",
+    "math.py",
     "robot",
     "minimal",
     "dynamics",

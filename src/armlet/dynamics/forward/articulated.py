@@ -77,7 +77,7 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[
         w_p = inward.vector(w[p])
         w[i] = w_p + w_axis * qd[i]
         Omega[i] = angular_acceleration_tensor(w[i], ZERO)
-        r, h = robot._mounts[i].origin(), X[i][-1].h
+        r, h = X[i].origin_along_z()
         along = angular_acceleration_tensor(w_p, ZERO)[:, 2]
         a[i] = inward.vector(a[p] + Omega[p] @ r) + h * along + cross(w[i], v_axis * (2 * qd[i]))
         m, u, K = augmented[i]

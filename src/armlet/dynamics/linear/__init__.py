@@ -8,7 +8,9 @@ FUNCTIONS = (
     by_graph.forward_mode,
     by_graph.reverse_mode,
     forward.forward_linearization,
+    forward.forward_mode,
     forward.state_space,
+    forward.state_space_by_differentiation,
     cartesian.cartesian_model,
     cartesian.cartesian_linearization,
 )

@@ -20,6 +20,7 @@ def differentiation(mode: str) -> Callable[..., tuple[Matrix, Matrix, Matrix]]:
         traced=True,
         own_rotors=True,
         coupled=True,
+        walks_twists=True,
     )
     def linearization(
         robot: RobotModel,
@@ -31,11 +32,13 @@ def differentiation(mode: str) -> Callable[..., tuple[Matrix, Matrix, Matrix]]:
         """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q, from the recorded operations of τ.
 
         Forward mode propagates derivatives along with the operations, reverse mode from each
-        torque back to the state.
+        torque back to the state. Derivatives by q are in the tangent space: P v is the rate of τ
+        while q changes at the velocity v.
         """
-        n = len(q)
+        n = robot.nv
         P_V_H = derivatives(inverse_dynamics(robot, q, qd, qdd), [*q, *qd, *qdd], mode)
-        return P_V_H[:, 2 * n :], P_V_H[:, n : 2 * n], P_V_H[:, :n]
+        P = P_V_H[:, : -2 * n] @ robot._tangent(q)
+        return P_V_H[:, -n:], P_V_H[:, -2 * n : -n], P
 
     return linearization
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet.errors import DataError, listing, quote
-from armlet.minimal import rank as column_rank
+from armlet.minimal.rank import rank as column_rank
 
 Array = NDArray[np.float64]
 Rows = tuple[Array, Array]

@@ -326,7 +326,7 @@ def _check_names(
             f"friction has {listing(twice)}, which parameters= has, too: expected one of them"
         )
     terms = (*FRICTION, "stribeck", "sigmoid")
-    own = {*standard_names(p.model.nb, rotors=True), *p.names}
+    own = {*standard_names(p.model, rotors=True), *p.names}
     own |= {f"{term}{i + 1}" for term in terms for i in range(p.model.nb)}
     for name in extra:
         if name in own:
