@@ -1,8 +1,8 @@
 """Feedback controllers as `armlet.function`s, and `Sampler`, a model predictive controller.
 
-The controllers do not compensate friction. Their gains are constants of the compiled program; only
-`tracker` takes gains as arguments. To limit torques, write an `armlet.function` that calls the
-controller and limits its result.
+The controllers do not compensate friction. Gains are constants of the compiled program, except
+that the controller of `tracker` takes gains as an argument. To limit torques, write an
+`armlet.function` that calls the controller and limits its result.
 """
 
 from armlet.controllers.feedback import computed_torque, impedance, pd_with_gravity

@@ -15,9 +15,9 @@ Array = NDArray[np.float64]
 def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
     """PD controller with gravity compensation.
 
-    The torques are g(q) + K e - D q̇, with the gravity torques g and the displacement e from q to
-    the target. For K, D > 0, an arm without friction reaches a constant target from every state
-    (Takegaki and Arimoto 1981).
+    The torques are g(q) + K e - D q̇, where g are the gravity torques and e is the displacement
+    from q to the target. For K, D > 0, an arm without friction reaches a constant target from every
+    state (Takegaki and Arimoto 1981).
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
     Returns
     -------
     Function
-        The torques, a function of q, qd and target.
+        A function of q, qd and target that returns the torques.
 
     Examples
     --------
@@ -52,10 +52,11 @@ def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
 
 
 def computed_torque(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
-    """Computed-torque controller: inverse dynamics of the target acceleration plus PD feedback.
+    """Computed-torque controller: PD feedback through the inverse dynamics.
 
-    If the model is exact, the error e, from q to the target, obeys ë + D ė + K e = 0. The choice
-    D = 2 √K gives critical damping.
+    The torques are the inverse dynamics at q, q̇ and the acceleration a + K e + D ė, where a is the
+    target acceleration and e is the displacement from q to the target. If the model is exact, then
+    ë + D ė + K e = 0. The choice D = 2 √K gives critical damping.
 
     Parameters
     ----------
@@ -66,8 +67,8 @@ def computed_torque(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
     Returns
     -------
     Function
-        The torques, a function of q, qd, target, target_velocity and target_acceleration. For a
-        moving target, call this function in a user function of t, or pass one target per step.
+        A function of q, qd, target, target_velocity and target_acceleration that returns the
+        torques. For a moving target, call it in a user function of t, or pass one target per step.
 
     Examples
     --------
@@ -106,11 +107,11 @@ def impedance(
 ) -> Function:
     """Impedance controller: a spring and a damper between a frame and its target.
 
-    The torques are g(q) + Jqᵀ (K e - D Jq q̇) - d q̇, with the gravity torques g, and the Jacobian Jq
-    and the error e of the frame. A static force f deflects the frame by f / K. No matrix is
-    inverted, so singular postures are allowed. For a constant target and equal rotational
-    stiffnesses, kinetic plus spring energy never increases (Hogan 1985). The orientation error is
-    the rotation axis from frame to target, times the sine of the angle, which should be below 90°.
+    The torques are g(q) + Jqᵀ (K e - D Jq q̇) - d q̇, where g are the gravity torques, Jq is the
+    Jacobian of the frame and e is the error of the frame. A static force f deflects the frame by
+    f / K. No matrix is inverted, so singular postures are allowed. For a constant target and equal
+    rotational stiffnesses, kinetic plus spring energy never increases (Hogan 1985). The orientation
+    error is the rotation axis from frame to target, times the sine of the angle (below 90°).
 
     Parameters
     ----------
@@ -122,13 +123,13 @@ def impedance(
     frame : str, optional
         The name of the frame; by default the tool.
     joint_damping : array_like of shape () or (n,)
-        d in Nm s/rad or N s/m, which also damps joint motions that leave the frame at rest.
+        d in Nm s/rad or N s/m; it also damps joint motions during which the frame is at rest.
 
     Returns
     -------
     Function
-        The torques, a function of q, qd and target. The target is a position of shape (3,), or, if
-        stiffness has six numbers, a pose of shape (4, 4), in the axes of the base.
+        A function of q, qd and target that returns the torques. The target is a position of shape
+        (3,) or, if K has six numbers, a pose of shape (4, 4), both in base coordinates.
 
     Examples
     --------
@@ -162,7 +163,7 @@ def impedance(
 
 
 def gains(name: str, values: ArrayLike, *sizes: int) -> Array:
-    """Return gains as a vector of an allowed length; repeat a single number `sizes[0]` times."""
+    """Return `values` as a vector of a length in `sizes`; repeat one number `sizes[0]` times."""
     expected = f"one number, or {' or '.join(map(str, sizes))}"
     shapes = [(size,) for size in sizes]
     array = validation.array(values, name, (), *shapes, expected=expected, low=0)

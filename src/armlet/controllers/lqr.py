@@ -16,30 +16,30 @@ from armlet.errors import DataError, ModelError, listing, quote
 from armlet.simulation.step import check_steps
 
 BALANCE = 1e-6
-"""The largest accepted gravity torque on a joint without drive, relative to weight times 1 m."""
+"""The largest accepted gravity torque of a joint without drive, divided by weight times 1 m."""
 
 
 class Regulator(NamedTuple):
-    """The result of `regulator`: feedback about a posture."""
+    """The result of `regulator`: a feedback law that holds a posture, its gain and its cost."""
 
     torque: Function
-    """The torques, a function of q and qd."""
+    """A function of q and qd that returns the torques."""
     gain: Array
-    """The matrix G, (n, 2 n): torques are h + G (posture - q, -q̇), where h holds the posture."""
+    """The gain G, (n, 2 n): τ = g + G (posture - q, -q̇), with gravity torques g of the posture."""
     cost: Array
-    """The matrix S of the cost-to-go xᵀ S x with x = (q - posture, q̇), (2 n, 2 n)."""
+    """The matrix S, (2 n, 2 n), of the cost-to-go xᵀ S x, where x = (q - posture, q̇)."""
 
 
 class Tracker(NamedTuple):
-    """The result of `tracker`: feedback along a trajectory."""
+    """The result of `tracker`: a feedback law along a trajectory, its arguments and its cost."""
 
     torque: Function
-    """The torques, a function of q, qd and the four `arguments`."""
+    """A function of q, qd and the four `arguments` that returns the torques."""
     arguments: dict[str, Array]
-    """The `arguments=` for `simulate` and `rollout`: `target`, `target_velocity` and `feedforward`
-    (torques) of shape (steps, n), and `gain` of shape (steps, n, 2 n)."""
+    """The `arguments=` for `simulate` and `rollout`: `target`, `target_velocity` and the torques
+    `feedforward`, each of shape (steps, n), and `gain` of shape (steps, n, 2 n)."""
     cost: Array
-    """The matrix S of the cost-to-go at each row of the trajectory, (steps + 1, 2 n, 2 n)."""
+    """The matrices S of the cost-to-go, (steps + 1, 2 n, 2 n), one per row of the trajectory."""
 
 
 def regulator(
@@ -53,8 +53,9 @@ def regulator(
 ) -> Regulator:
     """Design a linear-quadratic regulator that holds a posture.
 
-    The regulator minimises the integral of xᵀ Q x + uᵀ R u, where x and u are the deviations of
-    (q, q̇) and of the torques from equilibrium, for the linear model `robot.state_space`.
+    The regulator minimises the integral of xᵀ Q x + uᵀ R u for the linear model
+    `robot.state_space`, where x is the deviation of (q, q̇) from the posture at rest, and u is the
+    deviation of the torques from the gravity torques.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def regulator(
         The names of the joints that have a drive; by default all. Joints without a drive get no
         torque, so their gravity torque at the posture must be zero.
     dt : float, optional
-        The time in s for which each torque is held; by default torques vary continuously.
+        The length, in s, of steps with constant torques; by default torques vary continuously.
 
     Returns
     -------
@@ -129,16 +130,16 @@ def tracker(
 ) -> Tracker:
     """Design a time-varying linear-quadratic regulator along a trajectory.
 
-    The feedforward torque during each step is the inverse dynamics at the trajectory row where the
-    step starts. The gains follow from the discrete Riccati recursion, with a linear model per row.
+    The feedforward torques of a step are the inverse dynamics at the row where the step starts. The
+    gains follow from the discrete Riccati recursion, with one linear model per row.
 
     Parameters
     ----------
     robot : Robot
     q, qd, qdd : array_like of shape (steps + 1, n)
-        The trajectory, with one row per dt.
+        The trajectory, with one row per time step dt.
     dt : float
-        The time between rows, in s.
+        The time between rows in s, which is the length of a step.
     state_cost, torque_cost : array_like
         Q and R, as in `regulator`.
     end_cost : array_like, optional
@@ -211,7 +212,7 @@ def _step_gain(A: Array, B: Array, R: Array, S: Array) -> Array:
 
 
 def _infinite_horizon_cost(time: str, A: Array, B: Array, Q: Array, R: Array) -> Array:
-    """Return S that solves the algebraic Riccati equation in "continuous" or "discrete" time."""
+    """Return the solution S of the Riccati equation in "continuous" or "discrete" time."""
     from scipy import linalg  # slow to import
 
     solve = linalg.solve_continuous_are if time == "continuous" else linalg.solve_discrete_are
@@ -226,7 +227,7 @@ def _infinite_horizon_cost(time: str, A: Array, B: Array, Q: Array, R: Array) ->
 
 
 def _discretize(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
-    """Return the discrete-time A and B, for torques that are held during each step."""
+    """Return A and B of the discrete-time model, with constant torques during each step."""
     from scipy.linalg import expm  # slow to import
 
     states, torques = B.shape[-2:]

@@ -1,4 +1,4 @@
-"""Model predictive path integral control: roll-outs evaluate random plans of future torques."""
+"""Model predictive path integral control: simulate random plans, then average them by cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from armlet.simulation.step import check_result, check_steps
 class Sampler:
     """Model predictive path integral controller (Williams and others 2017).
 
-    A plan has one row per future step: by default, the torques that are added to gravity torques.
+    A plan has one row per future step; by default, torques to be added to the gravity torques.
     Each call creates many plans by random changes of the current plan, and simulates each of them.
     The mean of these plans, with weights exp(-cost / temperature), is the new plan. The call
     returns the torques of the new plan's first step, and then shifts the plan by one step.
@@ -31,14 +31,14 @@ class Sampler:
     robot : Robot or Plant
         As in `armlet.rollout`.
     cost : Function
-        The cost of a step, a number, as a function of q, qd, t (since the call), plan (the step's
-        row of the plan) and further arguments. The cost of a plan is the sum over its steps.
+        A function of q, qd, t (in s since the call), plan (the row of a step) and further arguments
+        that returns the cost of the step, a number. The cost of a plan is the sum over its steps.
     dt : float
         The length of a step in s.
     steps : int
         The number of steps in a plan.
     noise : array_like of shape () or (m,)
-        The standard deviation of random changes: one number, or one for each entry of a plan row.
+        The standard deviation of random changes: one number, or one per entry of a row.
     temperature : float
         A plan that costs this much more than the best plan has 1/e of the best plan's weight.
     samples : int
@@ -46,8 +46,8 @@ class Sampler:
     correlation : float
         The correlation between changes in consecutive steps, at least 0 and below 1.
     torque : Function, optional
-        The torques, as a function of q, qd, plan (one row, of any size m) and further arguments; by
-        default the gravity torques plus this row.
+        A function of q, qd, plan (the row of a step, of any size m) and further arguments that
+        returns the torques; by default the gravity torques plus the row.
     seed : int or numpy.random.Generator, optional
         The seed of the random changes.
     method, threads
@@ -129,7 +129,7 @@ class Sampler:
         return np.asarray(tau)
 
     def improve(self, q: Array, qd: Array, arguments: Mapping[str, ArrayLike]) -> None:
-        """Replace the plan by the weighted mean of random plans, simulated from a state."""
+        """Replace the plan by the weighted mean of random plans, each simulated from (q, qd)."""
         if "plan" in arguments:
             raise DataError(
                 "plan is an argument: expected others, as the plan is the sampler's own"
@@ -163,7 +163,7 @@ class Sampler:
         self.plan = self.plan + np.einsum("k,skm->sm", weights / weights.sum(), changes)
 
     def _changes(self) -> Array:
-        """Return random changes of the plan, (steps, samples, m); the first sample is zero."""
+        """Return random changes of the plan, (steps, samples, m); sample 0 has no changes."""
         shape = (self.steps, self.samples, len(self.noise))
         changes: Array = self.noise * self.random.standard_normal(shape)
         for k in range(1, self.steps):

@@ -28,9 +28,9 @@ def lowpass(
 ) -> list[Array]:
     """Apply a zero-phase Butterworth filter; return every `step`-th row and its time derivatives.
 
-    Both ends are extended by odd reflection over the filter's half width. Deviations from the
-    straight line between the first and last row are filtered by the Fourier transform. The filter
-    corresponds to `scipy.signal.sosfiltfilt`; the derivatives are exact.
+    Both ends are extended by odd reflection over the filter's half width. The Fourier transform
+    filters the deviations from the straight line between the first and the last row. The filter
+    corresponds to `scipy.signal.sosfiltfilt`; its output is differentiated exactly.
     """
     from scipy.fft import next_fast_len
 
@@ -96,7 +96,7 @@ def decimate(
 
 
 def _mean(weights: Array, i: int, count: int) -> tuple[int, Array]:
-    """Return the first row index of the weighted mean around row i, and the weights of its rows."""
+    """Return the index of the first row in the weighted mean around row i, and all weights."""
     half = len(weights) // 2
     around = np.arange(i - half, i + half + 1)
     first, last = max(0, i - half), min(count, i + half + 1)
@@ -155,14 +155,14 @@ def spectrum(x: Array, rate: float) -> Spectrum:
 
 
 def motion_frequencies(s: Spectrum) -> Array:
-    """Return the frequency below which a share `POWER` of each column's noise-free power lies."""
+    """Return the frequency below which each column has the share `POWER` of noise-free power."""
     above = np.maximum(s.power - s.floor, 0)
     share = np.cumsum(above, axis=0) / np.maximum(above.sum(axis=0), 1e-300)
     return np.asarray(s.f[np.argmax(share >= POWER, axis=0)])
 
 
 def quiet_cutoff(s: Spectrum, bandwidth: float, derivatives: int) -> float:
-    """Return the highest cut-off at which noise is at most `NOISE` times each column's derivative.
+    """Return the highest cut-off at which rms noise is at most `NOISE` times each derivative's rms.
 
     Noise with power density N, differentiated d times, has the variance N (2π)²ᵈ f²ᵈ⁺¹/(2d + 1)
     below a frequency f. This is compared with the derivative's variance below the bandwidth.

@@ -2,7 +2,7 @@
 
 `preprocess` converts a log to samples. The torque model converts samples to rows of the equations
 W x = τ, with regressor W and parameters x. A QR decomposition reduces the rows of each run to one
-triangular factor per joint. Least squares needs only these; estimators in `ALL_ROWS` need all rows.
+triangular factor per joint. Estimators in `ALL_ROWS` need all rows; others need only the factors.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ def identify(
         The arm. Its inertias are used only as the prior of physically consistent bodies.
     logs : Log, or iterable of Log or functions
         One or more runs. To hold one log in memory at a time, pass a generator of logs, or a list
-        of functions such as `functools.partial(armlet.Log.read, path, robot)`. If a function fails,
-        or returns a log that cannot be used, this log is left out with a warning.
+        of functions such as `functools.partial(armlet.Log.read, path, robot)`. A function that
+        fails, or returns a log that cannot be used, is skipped with a warning.
     model : TorqueModel, optional
         The parameters to identify; by default the minimal parameters, together with viscous
         friction, Coulomb friction and a torque offset for every joint.
     physical : Physical or bool, optional
-        True to also estimate physically consistent bodies, by linear matrix inequalities; or a
+        Whether to estimate physically consistent bodies too, by linear matrix inequalities; or a
         `Physical` with options. Requires cvxpy; by default True if cvxpy is installed.
     estimator : {"weighted", "ordinary", "robust", "instrumental"}
         "weighted": least squares with weight 1/noise for each joint. "ordinary": least squares with
@@ -93,8 +93,8 @@ def identify(
     preprocessing : Preprocessing, optional
         How logs are resampled, filtered and differentiated.
     validation : float, or iterable of Log or functions
-        The data held out for validation: the share of rows at the end of each run, in [0, 1), or
-        separate logs, in any form that `logs` accepts.
+        The data held out for validation: a share, in [0, 1), of the rows of each run, taken from
+        its end; or separate logs, in any form that `logs` accepts.
     client : distributed.Client, optional
         A Dask client whose workers read and preprocess the logs, and compute regressors.
 
@@ -207,7 +207,7 @@ def _doubts(regressor: TorqueRegressor, factors: Factors, estimator: str) -> Ite
 def _estimate(
     estimator: Estimator, regressor: TorqueRegressor, data: Runs, instrument: Instrument | None
 ) -> tuple[Estimate, Array, InstrumentTest | None, Gains | None]:
-    """Return the estimate, a factor of noise-weighted (W | τ), the instrument test and gains."""
+    """Return the estimate, a factor of (W | τ) / noise, the instrument test and the gains."""
     if regressor.gains:
         joints = regressor.robot.joint_names
         estimate, gains = estimators.calibrate(data.used, joints, data.repeats)
@@ -242,7 +242,7 @@ class Runs:
     used: Factors
     held_out: Factors
     independent: float = 0.0
-    """The number of independent rows per joint in `used`; filters correlate successive rows."""
+    """The number of independent rows per joint in `used`; filtering correlates successive rows."""
     choices: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     samples: tuple[Samples, ...] = ()
@@ -264,7 +264,7 @@ class Runs:
 
     @property
     def repeats(self) -> float:
-        """The ratio of all rows to independent rows."""
+        """The number of rows divided by the number of independent rows."""
         return float(self.used.rows.mean() / self.independent)
 
 
@@ -331,7 +331,7 @@ def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log:
 
 
 def _independent_share(samples: Samples) -> float:
-    """Return the ratio of independent rows to all rows.
+    """Return the number of independent rows divided by the number of rows.
 
     A Butterworth filter of order m and cut-off f, applied forwards and backwards, has the gain
     1 / (1 + x²ᵐ) at the frequency x f. White noise after this filter has 2 a f independent values
@@ -358,14 +358,14 @@ def cross_validate(
     model: TorqueModel | None = None,
     preprocessing: Preprocessing | None = None,
 ) -> list[Fit]:
-    """Return the torque errors of each data block for parameters fitted to all other blocks.
+    """Return the torque errors of each block of data, with parameters fitted to all other blocks.
 
     Parameters
     ----------
     robot, logs, model, preprocessing
         As in `identify`.
     blocks : int
-        The number of blocks per run; with 1, each block is a whole run.
+        The number of blocks per run; by default 1, so that each block is a run.
 
     Returns
     -------
@@ -474,7 +474,7 @@ def identify_payload(
 
 
 def _payload_rows(arm: Robot | Identified, body: int, run: Samples) -> Iterator[Rows]:
-    """Yield one body's regressor and the measured torques minus those of `arm`, chunk by chunk."""
+    """Yield, in chunks, a body's regressor and the measured torques minus those of `arm`."""
     if run.payloads:
         raise DataError("a log has a known payload: expected logs with the unknown payload alone")
     robot = arm.regressor.robot if isinstance(arm, Identified) else arm

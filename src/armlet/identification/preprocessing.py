@@ -97,7 +97,7 @@ class Samples:
         return len(self.t)
 
     def blocks(self) -> "Iterator[Samples]":
-        """Yield the rows on which decimated rows depend, in consecutive blocks that save memory."""
+        """Yield consecutive blocks of the rows that decimation needs, to save memory."""
         for rows in self._block_rows():
             yield self._rows(rows)
 
@@ -124,8 +124,8 @@ class Samples:
     def chunks(self, rows: int) -> "Iterator[Samples]":
         """Yield chunks of the samples with at most `rows` decimated rows each, to save memory.
 
-        Each chunk extends beyond its decimated rows by the filter's half width. Decimation chunk by
-        chunk therefore returns the same rows as decimation of all samples, up to rounding.
+        Each chunk extends beyond its decimated rows by the filter's half width. Its decimated rows
+        therefore equal those computed from all samples, up to rounding.
         """
         for k in range(0, len(self.indices), max(1, rows)):
             indices = self.indices[k : k + max(1, rows)]
@@ -133,7 +133,7 @@ class Samples:
             yield replace(self._rows(span), indices=indices - span.start)
 
     def _block_rows(self) -> Iterator[slice | NDArray[np.intp]]:
-        """Yield the row indices of each block; without a filter, `indices` are the only block."""
+        """Yield the row indices of each block; without a filter, the only block is `indices`."""
         if self.bandwidth is None:
             yield self.indices
             return
@@ -486,7 +486,7 @@ def _joint_in_motion(
 
 
 def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[Flags, float]:
-    """Flag times 0.5/`bandwidth` s or more from rests longer than `longer` s; sum these rests."""
+    """Flag times 0.5/`bandwidth` s or more from rests over `longer` s; return the rest time too."""
     half = 0.5 / bandwidth
     change = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]])))
     first, last = t[change[::2]], t[change[1::2] - 1]

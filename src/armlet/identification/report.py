@@ -24,7 +24,7 @@ MEASURED, PREDICTED, RESIDUAL, HELD, OTHER = SHADE, COLOURS[0], COLOURS[3], COLO
 
 
 class Check(NamedTuple):
-    """A check of an identification: a clause that states a value and its limit, and the outcome."""
+    """A check of an identification: a clause with a value and its limit, and whether it passed."""
 
     what: str
     passed: bool

@@ -24,7 +24,7 @@ from armlet.plotting import Figure, Plottable, Theme, with_theme
 LEAST_SQUARES, INSTRUMENTAL, CONSISTENT = "least squares", "instrumental variables", "consistent"
 """The names of the solutions in `Identified.solutions`."""
 SMALL_TORQUE = 1e-6
-"""The least torque by which a joint's error is divided, relative to the largest joint torque."""
+"""The least torque that divides a joint's error, relative to the largest joint torque."""
 
 
 class Fit(NamedTuple):
@@ -77,7 +77,7 @@ class Identified(Plottable):
     gains : Gains, optional
         The torque per logged unit (Nm/A, for instance) and its standard deviation, if identified.
     unused : tuple of str
-        The names of the joints whose torques were not used, as these are constant in every run.
+        The names of the joints whose torques were not used, because they are constant in every run.
     samples, held_out : tuples of Samples
         The preprocessed samples that were used, and those held out, of up to eight runs each.
     """
@@ -118,9 +118,9 @@ class Identified(Plottable):
 
     @property
     def solutions(self) -> dict[str, Array]:
-        """The parameter values of each solution, in the order of `names`, by solution name.
+        """A mapping from solution names to parameter values in the order of `names`.
 
-        The estimate `values` has the name `method`. If physical bodies were requested, a second
+        The solution `values` is named by `method`. If physical bodies were requested, a second
         solution, "consistent", has the parameters of these bodies.
         """
         physical = {} if self.standard is None else {CONSISTENT: self.regressor.Lam @ self.standard}
@@ -178,7 +178,7 @@ class Identified(Plottable):
     def torques(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, solution: str | None = None
     ) -> Array:
-        """Return the torques (..., n), including springs, of `robot` or of the named `solution`."""
+        """Return predicted torques (..., n), with springs, of `robot` or the named `solution`."""
         return self._torques(q, qd, qdd, self._parameters(solution))
 
     def _torques(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, x: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Operation counts in the literature and in armlet; CONTRIBUTING.md says what lowers a count."""
+"""Published operation counts and armlet's own; CONTRIBUTING.md says what lowers a count."""
 
 import tomllib
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from armlet.scalar import Vector
 
 @dataclass(frozen=True)
 class Total:
-    """A published count: multiplications `M` and additions `A` as coefficients of 1, n, n², etc."""
+    """A published count of multiplications `M` and additions `A`: coefficients of 1, n, n², …."""
 
     quantity: str
     method: str
@@ -37,17 +37,17 @@ class Total:
     formulation: str = ""
     """armlet's formulation of the method; if empty, armlet's cheapest formulation is counted."""
     starting_from: str = ""
-    """Intermediate result, such as "bias", whose operations are not counted."""
+    """An intermediate result, such as "bias", whose operations are not counted."""
     beyond: str = ""
-    """Quantity and formulation whose operations are subtracted, such as "inertia_matrix lin"."""
+    """A quantity and a formulation, as in "inertia_matrix lin"; their operations are subtracted."""
     prismatic: int = 0
-    """Position of the only prismatic joint, counted from one; 0 if all joints are revolute."""
+    """The number, from 1, of the only prismatic joint; 0 if all joints are revolute."""
     twists: str = "general"
     """Twist angles: "general", or "quarter" if every twist is a quarter turn."""
     minimal: bool = False
     """Whether the count is for minimal inertial parameters."""
     options: str = ""
-    """Formulations of other quantities that the method uses, as quantity=formulation."""
+    """The formulations of other quantities that the method uses: quantity=formulation pairs."""
     note: str = ""
 
     def printed_count(self, n: int) -> Count:
@@ -58,7 +58,7 @@ class Total:
         return self.corrected_count(n)
 
     def corrected_count(self, n: int) -> Count:
-        """Return the count for `n` joints with misprints corrected."""
+        """Return the published count for `n` joints after correction of misprints."""
         M, A = (sum(c * n**k for k, c in enumerate(polynomial)) for polynomial in (self.M, self.A))
         return Count(round(M), round(A))
 
@@ -68,7 +68,7 @@ class Total:
         return _count(scope, n)
 
     def verdict(self, n: int) -> str:
-        """Return "below", "equal" or "above": armlet's total against min(printed, corrected)."""
+        """Return whether armlet's total is "below", "equal" or "above" min(printed, corrected)."""
         published = min(self.printed_count(n).total, self.corrected_count(n).total)
         difference = self.count(n).total - published
         return "below" if difference < 0 else "above" if difference > 0 else "equal"
@@ -76,7 +76,7 @@ class Total:
 
 @cache
 def _count(scope: Total, n: int) -> Count:
-    """Count operations of `scope.formulation` or, if empty, of the cheapest formulation."""
+    """Count the operations of `scope.formulation`, or of the cheapest formulation if empty."""
     arm = general_arm("".join("P" if i == scope.prismatic else "R" for i in range(1, n + 1)))
     if scope.twists == "quarter":
         arm = replace(arm, dh=tuple(row._replace(alpha=pi / 2) for row in arm.dh))
@@ -93,7 +93,7 @@ def _count(scope: Total, n: int) -> Count:
 
 
 def _program(scope: Total, name: str, arm: RobotModel) -> Program:
-    """Trace formulation `name`, with `scope.starting_from` as an input or output if supported."""
+    """Trace formulation `name`; if supported, `scope.starting_from` is an input or an output."""
     chosen: dict[str, Any] = dict(pair.split("=") for pair in scope.options.split())
     functions = FORMULATIONS[scope.quantity][name].starting_from
     if scope.starting_from not in functions:

@@ -1,4 +1,7 @@
-"""Ordinary, weighted and robust least squares from triangular factors of each joint's rows."""
+"""Ordinary, weighted and robust least squares, from one triangular factor per joint.
+
+The factor of a joint is that of a QR decomposition of (W | τ): the joint's rows of W, then its τ.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +20,7 @@ Rows = tuple[Array, Array]
 SMALL = 1e-10
 """Singular values below this share of the largest are treated as zero; columns have unit norm."""
 FREE = 10
-"""The number by which a joint's rows must exceed its parameters for an estimate of its noise."""
+"""A joint's noise is estimated if it has at least this many more rows than parameters."""
 ROUNDS = 50
 HUBER = 1.345
 """Residuals over this many standard deviations weigh less; efficiency is 95 % for normal noise."""
@@ -27,23 +30,23 @@ VAGUE = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The equations W x = τ as a triangular factor of (W | τ) per joint, for any number of rows."""
+    """The equations W x = τ of n joints, reduced to one triangular factor of (W | τ) per joint."""
 
     R: Array
-    """The factor of each joint, RᵀR = (W | τ)ᵀ(W | τ), (n, p + 1, p + 1)."""
+    """The factors, (n, p + 1, p + 1), with RᵀR = (W | τ)ᵀ(W | τ) for each joint."""
     rows: NDArray[np.int64]
     """The number of rows of each joint."""
 
     @classmethod
     def of(cls, W: Array, tau: Array) -> "Factors":
-        """Return the factors of W (k, n, p) and tau (k, n); rows of zeros are not counted."""
+        """Return the factors of W (k, n, p) and tau (k, n); `rows` excludes rows of zeros."""
         both = np.concatenate([W, tau[..., None]], axis=-1)
         R = np.stack([_triangle(both[:, i]) for i in range(both.shape[1])])
         return cls(R, both.any(axis=-1).sum(axis=0))
 
     @classmethod
     def sum(cls, terms: "Iterable[Factors]") -> "Factors":
-        """Return the factors of the rows of all `terms` together."""
+        """Return the factors of the stacked rows of all `terms`."""
         return reduce(cls.__add__, terms)
 
     def __add__(self, other: "Factors") -> "Factors":
@@ -52,7 +55,7 @@ class Factors:
 
     @property
     def count(self) -> int:
-        """The number of rows of all joints together."""
+        """The total number of rows of all joints."""
         return int(self.rows.sum())
 
     def together(self, weights: Array | None = None) -> Array:
@@ -109,14 +112,14 @@ def solve(R: Array) -> tuple[Array, Array, int]:
 
 
 def residual_squares(R: Array, x: Array) -> Any:
-    """Return the sum of squared residuals τ - W x, for one factor of (W | τ) or each in a stack."""
+    """Return the sum of squared residuals τ - W x, for one factor of (W | τ) or each of a stack."""
     return ((R @ np.append(x, -1.0)) ** 2).sum(axis=-1)
 
 
 def residual_noise(factors: Factors, x: Array, rank: int) -> Array:
     """Return the standard deviation of each joint's residuals τ - W x.
 
-    The degrees of freedom are the joint's row count minus `rank`/n, for n joints.
+    With n joints, each joint has its number of rows minus `rank`/n degrees of freedom.
     """
     free = np.maximum(factors.rows - rank / len(factors.R), 1)
     least = 1e-12 * np.sqrt(factors.torques / np.maximum(factors.rows, 1)) + np.finfo(float).tiny
@@ -135,15 +138,15 @@ def ordinary(factors: Factors) -> Estimate:
 def joints_of_unknown_noise(factors: Factors) -> list[int]:
     """Return the indices of the joints with too few rows to estimate their noise (see `FREE`).
 
-    The parameters can fit so few rows almost exactly; weights from such small residuals would make
-    these rows dominate.
+    The parameters can fit few rows almost exactly. With weights from such small residuals, these
+    rows would dominate.
     """
     acting = np.array([column_rank(R[:, :-1]) for R in factors.R])
     return np.flatnonzero((acting > 0) & (factors.rows < acting + FREE)).tolist()
 
 
 def weighted(factors: Factors) -> Estimate:
-    """Return the estimate with weight 1/noise for each joint; noise follows from the residuals."""
+    """Return the estimate with weight 1/noise for each joint; residuals determine the noise."""
     if joints_of_unknown_noise(factors):
         return ordinary(factors)
     estimate = _with_weights(factors, np.ones(len(factors.R)))
@@ -192,8 +195,8 @@ def _median_noise(rows: Sequence[Rows], x: Array) -> Array:
 def essential(R: Array, x: Array, rows: float, level: float = 0.05) -> list[int]:
     """Return the indices of the parameters without which the fit is significantly worse.
 
-    Parameters are removed one by one, largest relative standard deviation first, until an F-test at
-    `level` finds the fit worse. R is a factor of (W | τ) from `rows` independent rows.
+    The parameter with the largest relative standard deviation is removed, again and again, until an
+    F-test at `level` finds the fit worse. R is a factor of (W | τ) with `rows` independent rows.
     """
     from scipy.special import fdtri  # which takes as long to load as all of armlet
 
@@ -217,19 +220,20 @@ def essential(R: Array, x: Array, rows: float, level: float = 0.05) -> list[int]
 
 
 class Gains(NamedTuple):
-    """Each joint's torque per logged unit, such as Nm/A, with its standard deviation."""
+    """The gain of each joint (torque per logged unit, such as Nm/A) and its standard deviation."""
 
     values: Array
     deviations: Array
 
 
 def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[Estimate, Gains]:
-    """Estimate parameters φ and drive gains 1/k from currents i and known torques y of a payload.
+    """Estimate parameters φ and drive gains 1/k from currents i and known torques y.
 
-    Each joint's currents are i = k (Y φ + y) plus noise, with the regressor Y; `factors` are
-    factors of (Y | y | i). Gauss-Newton steps in φ and k minimise the noise-weighted residuals,
-    starting from the biased solution of Y φ - i/k = -y. Without y, φ and k would be determined
-    only up to a factor (Gautier and Briot 2014). `repeats` is the ratio of all to independent rows.
+    Each joint's currents are i = k (Y φ + y) plus noise, with the regressor Y; `factors` are those
+    of (Y | y | i). Gauss-Newton steps in φ and k minimise the noise-weighted residuals, starting
+    from the biased solution of Y φ - i/k = -y. Without known torques, such as those of a payload,
+    φ and k would be determined only up to a factor (Gautier and Briot 2014). `repeats` is the ratio
+    of the number of rows to the number of independent rows.
     """
     n, size, _ = factors.R.shape
     p = size - 2
@@ -267,7 +271,7 @@ def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[
 
 
 def in_torques(factors: Factors, gains: Array) -> Factors:
-    """Convert `factors` of (Y | y | i), as in `calibrate`, to factors of (Y | `gains` i - y)."""
+    """Return the factors of (Y | `gains` i - y), for `factors` of (Y | y | i) as in `calibrate`."""
     last = gains[:, None] * factors.R[:, :, -1] - factors.R[:, :, -2]
     R = Factors.of(factors.R[:, :, :-2].transpose(1, 0, 2), last.T).R
     return Factors(R, factors.rows)
@@ -285,7 +289,7 @@ def _start(factors: Factors, joints: Sequence[str], p: int) -> tuple[Array, Arra
 
 
 def _of_each_joint(values: Array) -> Array:
-    """Expand values (n, m) to (n, m, n): joint i has its values in column i, else zeros."""
+    """Expand values (n, m) to (n, m, n): row i of `values` is at [i, :, i], all else is zero."""
     return np.asarray(values[:, :, None] * np.eye(len(values))[:, None])
 
 

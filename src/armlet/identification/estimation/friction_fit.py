@@ -35,8 +35,8 @@ def friction_shape(
 ) -> Friction:
     """Fit the parameters `velocity` and, optionally, `stribeck_velocity` of `armlet.Friction`.
 
-    For each trial of these velocities, weighted least squares determines all other parameters, in
-    which torques are linear (Golub and Pereyra 1973).
+    A search varies these velocities. At each trial, weighted least squares determines all other
+    parameters, in which torques are linear (Golub and Pereyra 1973).
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def friction_shape(
     -------
     Friction
         The friction law, for `TorqueModel(friction=...)` and `Plant(friction=...)`. With Stribeck
-        friction, it has stribeck = 1: for a plant, replace this 1 by the estimates of `identify`.
+        friction, its stribeck is 1; for a plant, replace this 1 by the estimates of `identify`.
     """
     from scipy.optimize import minimize  # which takes as long to load as all of armlet
 
@@ -81,8 +81,8 @@ def sigmoid_friction(
 ) -> Sigmoid:
     """Fit the steepness and the shift of every joint's sigmoid friction (Gaz et al. 2019).
 
-    For each trial of steepness and shift, least squares determines all other parameters, in which
-    torques are linear (Golub and Pereyra 1973).
+    A search varies the steepness and the shift. At each trial, least squares determines all other
+    parameters, in which torques are linear (Golub and Pereyra 1973).
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def sigmoid_friction(
     basis = np.linalg.qr((W / noise[:, None]).reshape(-1, W.shape[-1]))[0]
 
     def outside(columns: Array) -> Array:
-        """Return columns minus their projection on the regressor columns of other parameters."""
+        """Return `columns` minus their projection on the regressor columns of other parameters."""
         return np.asarray(columns - basis @ (basis.T @ columns))
 
     measured = outside((tau / noise).ravel())
@@ -115,7 +115,7 @@ def sigmoid_friction(
 
     @lru_cache(maxsize=1)  # `residuals` and `derivative` use the same x in turn
     def fit(x: tuple[float, ...]) -> tuple[Array, Array, Array]:
-        """Return projected friction columns, the best p₁ per joint, and projected derivatives."""
+        """Return `outside` of friction columns, the best p₁ per joint, `outside` of derivatives."""
         rows = []
         for run in runs:
             torques = np.stack(shape(x).torques(run.qd), axis=1)
@@ -133,7 +133,7 @@ def sigmoid_friction(
         return measured - own @ size
 
     def derivative(x: Array) -> Array:
-        """Return Kaufman's approximate derivative of the residuals by x (Kaufman 1975)."""
+        """Return the approximate derivative of the residuals with respect to x (Kaufman 1975)."""
         own, _, J = fit(tuple(x))
         return np.asarray(own @ np.linalg.lstsq(own, J, rcond=None)[0] - J)
 

@@ -1,9 +1,9 @@
-"""Instrumental variables: estimates without bias from noise in the measured positions.
+"""Instrumental variables: estimates that noise in the measured positions does not bias.
 
 Noise in positions enters the regressor W and makes least-squares estimates too small. An instrument
-Z is a noise-free regressor of nearly the same trajectory. The solution x of Zᵀ(τ - W x) = 0 has no
-bias (Janot, Vandanjon and Gautier 2014: IDIM-IV). This x is the least-squares solution of W x = τ
-after projection of both sides on the columns of Z; a triangular factor of (Z | W | τ) determines x.
+provides noise-free positions of nearly the same trajectory; Z is their regressor. The solution x of
+Zᵀ(τ - W x) = 0 has no bias (Janot, Vandanjon and Gautier 2014: IDIM-IV). With both sides projected
+on the columns of Z, x solves W x = τ by least squares; a triangular factor of (Z | W | τ) gives x.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from armlet.simulation import Plant, Trajectory, rollout
 from armlet.simulation.forces import Friction, friction_torque
 
 Instrument = Callable[[Robot, Samples], ArrayLike]
-"""A function(robot, run) that returns noise-free positions (k, n) of the robot at `run.t`."""
+"""A function(robot, run) that returns noise-free positions (k, n) at the k times `run.t`."""
 MOTION = 0.3
 """The cut-off of the default instrument's low-pass filter, relative to the bandwidth. The noise
 variance of accelerations grows with the fifth power of the cut-off; 0.3⁵ ≈ 1/400 of it remains."""
 WEAK = 0.1
-"""A correlation below this causes a warning, as standard deviations are then unreliable."""
+"""An `InstrumentTest.correlation` below this causes a warning: deviations are unreliable."""
 CONVERGED = 0.01
-"""Rounds end when no parameter changes by more than this many standard deviations."""
+"""Iteration ends when no parameter changes by more than this many standard deviations."""
 TARGETS = {"target": "q", "target_velocity": "qd", "target_acceleration": "qdd"}
 """The target arguments of a controller, mapped to the arrays of a trajectory."""
 
@@ -55,7 +55,7 @@ class InstrumentTest(NamedTuple):
     """The convergence of instrumental variables, and a test of whether least squares is biased."""
 
     rounds: int
-    """The number of rounds until convergence."""
+    """The number of iterations until convergence."""
     correlation: float
     """The smallest canonical correlation of the regressor with the instrument, 0 to 1."""
     statistic: float
@@ -81,12 +81,12 @@ def instrumental(
     instrument: Instrument | None,
     repeats: float,
 ) -> tuple[Estimate, InstrumentTest, Array]:
-    """Return the noise-weighted instrumental estimate, the test for bias, and projected (W | τ).
+    """Return the instrumental estimate, the test for bias, and (W | τ) projected on Z.
 
     The default instrument is the measured trajectory after a low-pass filter (see `MOTION`), since
     an arm under computed-torque control follows the same trajectory for any parameters. The
-    returned (W | τ) is divided by the noise and projected on the columns of Z; its least-squares
-    solution is the estimate.
+    returned (W | τ) is divided by the noise before projection; its least-squares solution is the
+    estimate. `repeats` is the number of rows divided by the number of independent rows.
     """
     measured = [regressor.all_rows(run) for run in runs]
     estimate = weighted(factors)
@@ -157,7 +157,7 @@ def _check_positions(positions: ArrayLike, run: Samples) -> Array:
 
 
 def _projection(both: Factors, noise: Array) -> tuple[Array, Array]:
-    """Return noise-weighted (W | τ) and an orthonormal basis of Z, reduced by one common QR."""
+    """Return (W | τ) and an orthonormal basis of Z, both divided by the noise and reduced by QR."""
     R = both.together(1 / noise)
     p = (R.shape[1] - 1) // 2
     return R[:, p:], _basis(R[:, :p])
@@ -169,7 +169,7 @@ def _basis(A: Array) -> Array:
 
 
 def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
-    """Return the estimate with weights 1/`noise`; the estimate's noise is from its residuals."""
+    """Return the instrumental estimate for weights 1/`noise`, with the noise of its residuals."""
     R, basis = _projection(both, noise)
     x, inverse, rank = solve(basis.T @ R)
     _, _, whole = solve(R)
@@ -185,7 +185,7 @@ def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
 def _test(
     R: Array, basis: Array, x: Array, rounds: int, rows: int, repeats: float
 ) -> InstrumentTest:
-    """Test whether the component of W orthogonal to Z's columns implies parameters other than x."""
+    """Test whether the part of W orthogonal to Z's columns implies parameters other than x."""
     from scipy.stats import f as fisher  # which takes as long to load as all of armlet
 
     inside = basis.T @ R
@@ -226,8 +226,8 @@ def closed_loop(
     dt : float
         The time step of the simulation, in s.
     friction : Friction, optional
-        The friction law of the simulation; its velocities and its Stribeck friction are fixed and
-        not estimated. By default `Friction()`, without Stribeck friction.
+        The friction law of the simulation. Its velocities and its Stribeck friction are fixed, not
+        estimated. By default `Friction()`, without Stribeck friction.
 
     Returns
     -------

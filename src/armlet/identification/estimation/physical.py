@@ -70,9 +70,9 @@ def is_consistent(phi: Array) -> bool:
 RADIUS = 0.1
 """The radius, in m, of the ball that replaces an unknown body."""
 THIN = 1e-4
-"""The least ratio of smallest to largest spread of a body: a rod 100 times as long as wide."""
+"""The least ratio of smallest to largest value of `_spread`: a rod 100 times as long as wide."""
 BORDER = 1e-9
-"""The tolerance for negative spreads due to rounding, relative to the spread about the origin."""
+"""The tolerance for principal values that rounding makes negative, relative to entries of Σ."""
 
 
 def _spread(body: Array) -> tuple[Array, Array, bool]:
@@ -83,9 +83,10 @@ def _spread(body: Array) -> tuple[Array, Array, bool]:
 
 
 def likely_bodies(phi: Array) -> Array:
-    """Return bodies near phi, of equal mass and centre, that are physical and not too thin.
+    """Return physical bodies, not too thin, with the masses and centres of mass of phi.
 
-    A body without mass becomes a ball with the mean mass of the others, or 1 kg if none has mass.
+    Principal values of ∫ r rᵀ dm that are too small are raised. A body without mass becomes a ball
+    with the mean mass of the others, or with 1 kg if no body has mass.
     """
     heavy = phi[:, 9] > 0
     mass = float(phi[heavy, 9].mean()) if heavy.any() else 1.0
@@ -108,13 +109,13 @@ class Physical:
     Attributes
     ----------
     prior : {"entropic", "euclidean"}
-        The distance from likely bodies, which fixes parameters that data do not determine:
+        The distance from likely bodies, which fixes parameters that data do not determine. It is
         Σ (λ - log λ) ("entropic") or Σ (λ - 1)² ("euclidean") over the eigenvalues λ of P P₀⁻¹, for
-        pseudo-inertias P of a body and P₀ of its likely body. It is invariant to frames and units.
+        the pseudo-inertias P of a body and P₀ of its likely body; frames and units do not matter.
     strength : float
-        The weight of the distance relative to squared residuals, which are in units of the noise.
+        The weight of this distance relative to the sum of (residual / noise)².
     bodies : array_like of shape (nb, 10), optional
-        Likely bodies in the form of `robot.phi`, from CAD for instance, with zeros for an unknown
+        Likely bodies as in `robot.phi`, from CAD for instance, with a row of zeros for an unknown
         body; by default the bodies of the robot.
     bounds : mapping of str to float, optional
         Upper bounds on standard parameters, such as {"m7": 1.5}.
@@ -166,7 +167,7 @@ class Physical:
 
 
 class Box(NamedTuple):
-    """The box of a body's centre of mass in a frame with pose R, r: lower ≤ Rᵀ(com - r) ≤ upper."""
+    """The box around a body's centre of mass, in the frame (R, r): lower ≤ Rᵀ(com - r) ≤ upper."""
 
     body: int
     R: Array
@@ -187,7 +188,7 @@ class Prior(NamedTuple):
 
 
 def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
-    """Return bodies as an array; raise unless each body is physical or zero."""
+    """Return bodies as an array; raise unless each body is physical or all zeros."""
     phi = validation.array(bodies, "bodies", (robot.nb, 10))
     for joint, body in zip(robot.joints, phi, strict=True):
         if body.any() and not _spread(body)[2]:
@@ -200,7 +201,7 @@ def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
 
 
 def com_boxes(robot: Robot, boxes: Boxes) -> list[Box]:
-    """Return the boxes of centres of mass, for `boxes` in either form that `Physical` accepts."""
+    """Return the boxes that contain the centres of mass, from the `boxes` of `Physical`."""
     if isinstance(boxes, Mapping):
         return [_box(robot, name, corners) for name, corners in boxes.items()]
     margin = validation.number(boxes, "boxes", "a margin in m, or boxes by frame", low=0)
@@ -232,8 +233,8 @@ def _box(robot: Robot, name: str, corners: tuple[ArrayLike, ArrayLike]) -> Box:
 def _scale(prior: Array, A: Array) -> Array:
     """Return the matrix T such that standard parameters are `prior + T y`, with y of order 1.
 
-    The columns of A are torques for unit parameters. In A T, the norm of each drive parameter's
-    column is the spectral norm of the bodies' columns. The prior of drive parameters is zero.
+    The columns of A are torques for unit parameters. In A T, the column of each drive parameter
+    has the norm of the bodies' columns (their spectral norm). The prior of drive parameters is 0.
     """
     count = prior.size
     T = np.zeros((A.shape[1], A.shape[1]))
@@ -249,7 +250,7 @@ def _scale(prior: Array, A: Array) -> Array:
 
 
 def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior) -> Array:
-    """Return the standard parameters, with physical bodies, that fit torques and prior best.
+    """Return the standard parameters of physical bodies that best fit the torques and the prior.
 
     `R` is (W | τ) divided by the noise, or a triangular factor of it, with torques τ = W Lam φ. The
     standard parameters φ have the names `names`: ten per body, then all others.
@@ -301,7 +302,7 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
 
 
 def _matrix(cp: Any, entries: Any) -> Any:
-    """Return the symmetric 4 x 4 matrix of ten entries, after dividing off-diagonal ones by √2."""
+    """Return the symmetric 4 x 4 matrix with ten `entries`, dividing off-diagonal ones by √2."""
     E = np.zeros((4, 4, 10))
     E[(*ENTRIES, np.arange(10))] = 1 / ROOTS
     E[(*ENTRIES[::-1], np.arange(10))] = 1 / ROOTS

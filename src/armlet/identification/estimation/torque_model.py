@@ -56,7 +56,7 @@ class Sigmoid:
     shift: tuple[float, ...]
 
     def torques(self, qd: Array) -> tuple[Array, Array, Array]:
-        """Return the torques for p₁ = 1, and their derivatives by log p₂ and by p₃, each (k, n)."""
+        """Return torques (k, n) for p₁ = 1, and derivatives with respect to log p₂ and p₃."""
         p2, p3 = np.array(self.steepness), np.array(self.shift)
         # (1 + tanh(x/2))/2 is 1/(1 + exp(-x)) without overflow
         moving, at_rest = np.tanh(p2 * (qd + p3) / 2), np.tanh(p2 * p3 / 2)
@@ -71,9 +71,9 @@ class TorqueModel:
     Attributes
     ----------
     parameters : MinimalParameters, optional
-        The minimal parameters to identify, which may include rotor inertias and friction; `rotors`
-        and a boolean `friction` are then ignored. By default those of Lin (1994), with rotor
-        inertias if `rotors` is True and with friction if `friction` is True.
+        The minimal parameters to identify, which may include rotor inertias and friction; if
+        passed, `rotors` and a boolean `friction` are ignored. By default those of Lin (1994), with
+        rotor inertias if `rotors` is True and with friction if `friction` is True.
     rotors : bool
         Whether to identify rotor inertias.
     friction : bool, sequence of str, Friction or Sigmoid
@@ -133,7 +133,7 @@ class TorqueModel:
         return TorqueRegressor(minimal, terms, shape, dict(self.extra), self.gains, notes)
 
     def _friction_terms(self, robot: Robot) -> tuple[str, ...]:
-        """Return the names of the friction terms that are not in the minimal set."""
+        """Return the names of the friction terms that are no minimal parameters."""
         if isinstance(self.friction, bool):
             return ()
         if isinstance(self.friction, Friction):
@@ -185,7 +185,7 @@ class TorqueRegressor:
 
     @property
     def standard(self) -> tuple[str, ...]:
-        """The names of the standard parameters, then of the friction terms, then of `extra`."""
+        """The names of the standard parameters, followed by those of friction terms and `extra`."""
         return (*self.parameters.standard, *self.names[len(self.parameters) :])
 
     @property
@@ -222,10 +222,10 @@ class TorqueRegressor:
         return x
 
     def rows(self, samples: Samples) -> Iterator[Rows]:
-        """Yield decimated regressors and torques chunk by chunk; rows of joints at rest are zero.
+        """Yield decimated regressors and torques in chunks; rows outside `moving` are zero.
 
-        Known torques (payload, springs, gravity compensation) are subtracted from the torques; if
-        gains are identified, known torques are the regressor's last column instead.
+        The known torques of payloads, springs and gravity compensation are subtracted from the
+        torques or, if gains are identified, are the last column of the regressor.
         """
         load = self.payload(samples.payloads)
         for chunk in samples.chunks(CHUNK):
@@ -242,7 +242,7 @@ class TorqueRegressor:
             yield W * moving[..., None], tau * moving
 
     def all_rows(self, samples: Samples) -> Rows:
-        """Return the regressor and the torques of all rows."""
+        """Return the regressor and the torques of all decimated rows, as one pair of arrays."""
         W, tau = zip(*self.rows(samples), strict=True)
         return np.concatenate(W), np.concatenate(tau)
 
@@ -299,7 +299,7 @@ def identifiable(
 ) -> tuple[MinimalParameters[Robot], tuple[str, ...]]:
     """Return the minimal parameters without artefacts of rounded angles, and notes on omissions.
 
-    For example, rounding that tilts a vertical axis slightly adds parameters of gravity torques.
+    For example, if rounding tilts a vertical axis, gravity torques on it add parameters.
     """
     every = minimal_parameters(robot, rotors=rotors, friction=friction)
     exact, off = with_exact_angles(robot)

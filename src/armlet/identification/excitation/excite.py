@@ -44,11 +44,11 @@ CHECKED = 1000.0
 HALVINGS = 24
 """The number of bisections in the search for the largest scale within the limits."""
 SPARE = 1e-9
-"""The slack that checks of a trajectory require, so that rounding breaks no limit."""
+"""The slack that a trajectory needs to pass checks, so that rounding breaks no limit."""
 POINTS = 501
 """The number of points of a plotted curve."""
 COLUMNS = {"position": "q", "speed": "qd", "acceleration": "qdd", "torque": "tau"}
-"""The limits of joints, mapped to the limited arrays of a trajectory."""
+"""The names of joint limits, mapped to the trajectory arrays that they limit."""
 LINE, EDGE = COLOURS[0], COLOURS[3]
 """The colours of trajectories and limits."""
 
@@ -90,8 +90,8 @@ def excite(
     """Find a trajectory whose torques determine the parameters of a robot well.
 
     L-BFGS optimises the coefficients of the path, from random starts and with exact derivatives;
-    logarithmic barriers enforce the limits. The result is checked at 1 kHz; if a limit is broken,
-    the search continues with more slack. The arm is at rest at both ends.
+    logarithmic barriers enforce the limits. The result is checked at 1 kHz; if it breaks a limit,
+    the search continues at a larger distance from this limit. The arm is at rest at both ends.
 
     Parameters
     ----------
@@ -103,8 +103,8 @@ def excite(
     splines : int, optional
         Instead of `harmonics`, the number of free control points of a B-spline of degree 5.
     criterion : {"condition", "log_det"}
-        Whether to minimise the condition number of the regressor W over all times, without scaling
-        of columns, or to maximise det(WᵀW).
+        "condition" to minimise the condition number of the regressor W of all times, whose columns
+        are not scaled; "log_det" to maximise det(WᵀW).
     rate : float
         Rows per second of the result.
     limits : MotionLimits, optional
@@ -122,8 +122,8 @@ def excite(
     Returns
     -------
     Excitation
-        The trajectory, with condition number, margins and coefficients. After Ctrl-C, the best
-        trajectory so far, within all limits; its `ended` then says so.
+        The trajectory, with condition number, margins and coefficients. After Ctrl-C, it is the
+        best trajectory so far, within all limits, and `ended` reports the interruption.
 
     Examples
     --------
@@ -217,7 +217,7 @@ class Candidate:
         minimize(self.problem.objective, self.x.ravel(), arguments, **how)
 
     def between(self, share: float) -> Array:
-        """Return the free coefficients of the trajectory, scaled by `share` about the posture."""
+        """Return free coefficients with the deviation from the posture scaled by `share`."""
         return self.still + share * (self.x - self.still)
 
     @property
@@ -229,7 +229,7 @@ class Candidate:
 def _search(
     problem: Problem, criterion: CriterionName, starts: int, rng: np.random.Generator
 ) -> tuple[Candidate, str]:
-    """Return the best candidate of all starts, and the reason for an interruption, if any."""
+    """Return the best candidate of all starts, and the reason for an interruption or ""."""
     total = starts * sum(x.iterations for x in EARLY) + sum(x.iterations for x in LATE)
     tried: list[Candidate] = []
     done = 0
@@ -262,7 +262,7 @@ def _state(problem: Problem, x: Array, times: Array) -> State:
 
 
 def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
-    """Optimise with more slack while a limit is broken; return the reason for an interruption."""
+    """Optimise with more slack while a limit is broken; return why it was interrupted or ""."""
     try:
         for _ in range(ROUNDS):
             state = _state(problem, best.x, times)
@@ -278,10 +278,10 @@ def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
 
 
 def _share_within(problem: Problem, best: Candidate, times: Array) -> float:
-    """Return the largest scale, up to 1, of a trajectory about its posture that breaks no limit.
+    """Return the largest share of the deviation from the posture that breaks no limit, up to 1.
 
     Bisection checks only the times at which a limit was broken. If the result breaks a limit at
-    other times, these are added and bisection is repeated.
+    other times, these times are added and bisection is repeated.
     """
     still, moved = (_state(problem, x, times) for x in (best.still, best.x))
 
@@ -332,14 +332,14 @@ class Excitation(Trajectory):
     coefficients : array of shape (m, n)
         The coefficients of each joint: constant, sines and cosines, or control points.
     condition, log_det : float
-        The condition number of the regressor W over all rows, without scaling of columns, and the
-        logarithm of det(WᵀW / rows).
+        The condition number of the regressor W of all k times, whose columns are not scaled, and
+        log det(WᵀW / k).
     criterion : str
         The criterion that was optimised.
     history : array
-        The criterion at every iteration of the search, for sampled times and smooth friction.
+        The criterion at every iteration, computed at sampled times and with smooth friction.
     limits : mapping of str to Range
-        Lower and upper limits of the trajectory by name, after subtraction of margins.
+        Lower and upper limits of the trajectory by name, with margins already subtracted.
     parameters : MinimalParameters
         The parameters to identify, one per column of W.
     """
@@ -356,13 +356,13 @@ class Excitation(Trajectory):
 
     @cached_property
     def margins(self) -> dict[str, Array]:
-        """The smallest distances to each limit: per joint, or per tool coordinate x, y and z."""
+        """The smallest distances to limits, by limit name: per joint, or per tool coordinate."""
         values = {name: getattr(self, array) for name, array in COLUMNS.items()}
         values["tool"] = tool_positions(self.robot, self.q)
         return {name: limits.margins(values[name]) for name, limits in self.limits.items()}
 
     def at(self, times: ArrayLike) -> Trajectory:
-        """Return the trajectory at other times, from 0 to the duration."""
+        """Return the trajectory at `times`, which must be between 0 and the duration."""
         t = np.atleast_1d(np.asarray(times, dtype=float))
         if not np.all((t >= 0) & (t <= self.path.duration)):
             raise DataError(
@@ -431,7 +431,7 @@ class Excitation(Trajectory):
 
 
 def tool_positions(robot: Robot, q: Array) -> Array:
-    """Return the positions of the tool, (k, 3)."""
+    """Return the tool positions, (k, 3), at the joint positions q."""
     return np.asarray(robot.forward_kinematics(q)[:, :3, 3])
 
 

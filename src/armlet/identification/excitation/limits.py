@@ -1,4 +1,7 @@
-"""Limits of a trajectory: ranges, slack, barrier functions and their derivatives."""
+"""Limits of a trajectory: ranges, slack, barrier functions and their derivatives.
+
+Slack is the distance to a limit in units of half the range; `spare` is the slack that must remain.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ UNITS = {
 
 
 def units(name: str, letters: Set[str]) -> str:
-    """Return the units of a limit as text; `letters` are the types of the joints: R, P or both."""
+    """Return the units of a limit as text; `letters` are the joint types: R, P or both."""
     return ", ".join(x for letter, x in zip("RP", UNITS[name], strict=True) if letter in letters)
 
 
@@ -69,7 +72,7 @@ class Limit:
 
     @cached_property
     def sides(self) -> tuple[Array, Array]:
-        """A and b of the finite limits A y <= b of a quantity y, in units of half the range."""
+        """A and b such that A y <= b are the m finite limits of y, in units of half the range."""
         lower, upper = self.range
         half = (upper - lower) / 2
         scale = np.where(np.isfinite(half), half, 1.0)
@@ -78,15 +81,16 @@ class Limit:
         return A[np.isfinite(b)], b[np.isfinite(b)]
 
     def slack(self, state: State) -> Array:
-        """Return distances to limits in units of half the range, (k, sides); negative outside."""
+        """Return the slack of the m finite limits in k states, (k, m); negative beyond a limit."""
         A, b = self.sides
         return np.asarray(b - self.values(state) @ A.T)
 
     def barrier(self, state: State, near: float, spare: float = 0.0) -> tuple[float, State]:
-        """Return the barrier -log(slack - spare), and its derivative by the state.
+        """Return the barrier of this quantity, and its derivative with respect to the state.
 
-        The barrier is summed over limits and averaged over rows. Where slack - spare is below
-        `near`, a parabola continues the barrier, which is therefore finite beyond the limits.
+        The barrier is -log(slack - spare), summed over the finite lower and upper limits of all
+        entries, and averaged over the rows of the state. Where slack - spare is below `near`, a
+        parabola continues the barrier, which is therefore finite beyond the limits.
         """
         slack = self.slack(state) - spare
         s = np.maximum(slack, near)
@@ -97,7 +101,7 @@ class Limit:
 
 
 def least_slack(limits: Sequence[Limit], state: State) -> Array:
-    """Return the smallest slack over all limits, for each row."""
+    """Return the smallest slack of all limits in each state, (k,)."""
     return np.asarray(np.min([limit.slack(state).min(axis=1) for limit in limits], axis=0))
 
 
@@ -180,9 +184,9 @@ class MotionLimits:
         limits of speed and torque, and no limit of acceleration.
     tool_box : pair of sequences, optional
         Corners (xmin, ymin, zmin) and (xmax, ymax, zmax) of a box that contains the tool, in base
-        coordinates; infinite for no limit.
+        coordinates; infinite coordinates for no limit.
     margin : float
-        The share of the robot's own limits that stays unused; limits passed as arguments have none.
+        The share of the robot's own limits that is left unused; other limits are used in full.
     """
 
     position: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
@@ -283,7 +287,7 @@ def _numbers(name: str, value: ArrayLike, n: int, **bounds: float) -> Array:
 def posture_within(
     limits: list[Limit], centre: Array, half: Array, joints: Sequence[str], rng: np.random.Generator
 ) -> Array:
-    """Return a posture that meets all limits at rest; first search `centre` ± `half` at random."""
+    """Return a posture that meets all limits at rest; search at random, then minimise."""
     offsets = np.vstack([np.zeros(len(half)), rng.uniform(-0.9, 0.9, (POSTURES, len(half)))])
     postures = centre + offsets * half
     slack = least_slack(limits, _at_rest(postures))

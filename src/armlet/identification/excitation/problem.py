@@ -55,7 +55,7 @@ class Path(ABC):
 
     @cached_property
     def free(self) -> Array:
-        """A basis (m, p) of coefficients with both ends at rest; free / scale is orthonormal."""
+        """A basis (m, p) of coefficients with rest at both ends; free / scale is orthonormal."""
         ends = self.basis(np.array([0.0, self.duration]))
         rest = np.vstack([ends[1], ends[2]]) * self.scale
         _, values, rows = np.linalg.svd(rest)
@@ -64,7 +64,7 @@ class Path(ABC):
 
     @cached_property
     def still(self) -> Array:
-        """The solution x, (p,), of free @ x = constant: a joint that rests at position 1."""
+        """The free coefficients x, (p,), of a joint that rests at position 1."""
         return np.asarray(np.linalg.lstsq(self.free, self.constant, rcond=None)[0], dtype=float)
 
     def motion(self, coefficients: Array, t: Array) -> tuple[Array, Array, Array]:
@@ -136,10 +136,11 @@ class Splines(Path):
 
 
 def condition(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
-    """Return the log of a smooth condition number of W, and its derivative by eigenvalues of WᵀW.
+    """Return the log of a smooth condition number, and its derivative with respect to eigenvalues.
 
-    The largest eigenvalue and the inverse of the smallest are replaced by p-norms, p = `exponent`.
-    A larger p is more accurate, but less smooth where eigenvalues coincide.
+    The condition number is that of the regressor W, for the `eigenvalues` of WᵀW. The largest one
+    and the inverse of the smallest are replaced by p-norms with p = `exponent`. A larger p is more
+    accurate, but less smooth where eigenvalues coincide.
     """
     x = eigenvalues
     above, below = (x / x[-1]) ** exponent, (x[0] / x) ** exponent
@@ -148,7 +149,7 @@ def condition(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
 
 
 def log_det(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
-    """Return minus the mean log eigenvalue of WᵀW, and its derivative by the eigenvalues."""
+    """Return -mean(log(`eigenvalues`)), and its derivative with respect to `eigenvalues`."""
     x = eigenvalues
     return -float(np.log(x).mean()), -1 / x / len(x)
 
@@ -160,21 +161,21 @@ CRITERIA: dict[CriterionName, Criterion] = {"condition": condition, "log_det": l
 
 
 class Score(NamedTuple):
-    """The condition number of a regressor W and log det(WᵀW / rows)."""
+    """The condition number of a regressor W at k states, and log det(WᵀW / k)."""
 
     condition: float
     log_det: float
 
     @classmethod
     def of(cls, eigenvalues: Array) -> "Score":
-        """Return the score for ascending eigenvalues of WᵀW / rows."""
+        """Return the score for the ascending eigenvalues of WᵀW / k."""
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.sqrt(eigenvalues[-1] / eigenvalues[0])
             return cls(float(ratio), float(np.log(eigenvalues).sum()))
 
 
 class Regressor:
-    """The regressor W of a robot along a trajectory, with criteria of WᵀW and derivatives."""
+    """The regressor W of a robot along a trajectory, with criteria and their derivatives."""
 
     def __init__(
         self,
@@ -202,7 +203,7 @@ class Regressor:
         """The factors of the velocity's sign in each joint's row of the regressor, (n, p)."""
 
     def score(self, state: State) -> Score:
-        """Return the score of the regressor over all rows, computed from a triangular factor."""
+        """Return the score of the regressor at all states, computed from a triangular factor."""
         factor: Array = np.empty((0, len(self.parameters)))
         for k in range(0, len(state.q), ROWS):
             W = self.kernel(*(x[k : k + ROWS] for x in state)).reshape(-1, factor.shape[1])
@@ -211,14 +212,14 @@ class Regressor:
         return Score.of(values**2 / len(state.q))
 
     def smooth(self, state: State) -> Array:
-        """Return the regressor (k, n, p), with smooth sign changes of Coulomb friction."""
+        """Return the regressor (k, n, p) with Coulomb friction that changes sign smoothly."""
         jump = np.tanh(state.qd / self.step) - np.sign(state.qd)
         return np.asarray(self.kernel(*state) + jump[:, :, None] * self.coulomb)
 
     def objective(
         self, state: State, criterion: Criterion, exponent: float
     ) -> tuple[float, State, Score]:
-        """Return a criterion of the smooth regressor, its derivative by the state, and a score."""
+        """Return a criterion of `smooth`, its derivative with respect to the state, and a score."""
         Y = self.smooth(state)
         W = Y.reshape(-1, Y.shape[-1])
         exact, V = np.linalg.eigh(W.T @ W / len(Y))
@@ -232,7 +233,7 @@ class Regressor:
 
 
 class Problem:
-    """Optimisation of coefficients x (p, n) of `path.free`, in units of half the joint ranges."""
+    """The search for coefficients x (p, n) of `path.free`, in units of half the joint ranges."""
 
     def __init__(
         self, path: Path, regressor: Regressor, limits: list[Limit], positions: Range
@@ -244,12 +245,12 @@ class Problem:
         times = np.linspace(0, path.duration, SAMPLES * len(path.free))
         self.basis = [B @ path.free for B in path.basis(times)]
         self.spare = {limit.name: 0.0 for limit in limits}
-        """The slack required of each limit, since limits may be broken between sampled times."""
+        """The least slack required, by limit name; between sampled times, limits may be broken."""
         self.score = Score(np.inf, -np.inf)
         """The score at the last evaluation of `objective`."""
 
     def state(self, x: Array) -> State:
-        """Return the trajectory of free coefficients x at the sampled times of the search."""
+        """Return the states for free coefficients x at the sampled times of the search."""
         q, qd, qdd = (B @ (x.reshape(self.shape) * self.half) for B in self.basis)
         return State(self.regressor.robot.integrate(self.centre, q), qd, qdd)
 
@@ -261,7 +262,7 @@ class Problem:
     def objective(
         self, x: Array, criterion: Criterion, exponent: float, weight: float
     ) -> tuple[float, Array]:
-        """Return the sum of a criterion and the weighted barriers, and its derivative by x."""
+        """Return a criterion plus weighted barriers, and the sum's derivative with respect to x."""
         state = self.state(x)
         value, by, self.score = self.regressor.objective(state, criterion, exponent)
         total = [*by]

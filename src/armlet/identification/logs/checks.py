@@ -19,14 +19,14 @@ BEYOND = 0.1
 HELD = 0.01
 """The shortest time in s for which a saturated torque stays at its largest value."""
 STEEP = 30
-"""Next to a plateau due to saturation, torques fall by more quantisation steps than this."""
+"""Near a plateau due to saturation, torques fall by more quantisation steps than this number."""
 NEAR_LIMIT = 0.999
 ROWS = 2000
 """The largest number of rows that are compared with gravity torques."""
 HEAVY = 0.3
-"""The least variation of gravity torques, relative to that of torques, for comparing both."""
+"""The least variation of gravity torques for a check, relative to that of measured torques."""
 OPPOSED, UNLIKE, LIKE = -0.5, 0.3, 0.8
-"""Limits of correlation with gravity: opposed below -0.5, unlike below 0.3, like above 0.8."""
+"""Correlations with gravity: opposed below -0.5, unlike below 0.3, alike above 0.8."""
 SPEED_RATIO = 1.5
 """The largest plausible factor between measured velocities and the positions' derivative."""
 TURN = 2 * np.pi
@@ -60,7 +60,7 @@ class Wrap(NamedTuple):
 
 
 def unwrap(q: Array, rotary: Sequence[bool]) -> tuple[Array, list[Wrap]]:
-    """Unwrap columns of q (k, n) where this is safe; return q and the jumps of all columns."""
+    """Unwrap the columns of q (k, n) for which this is safe; return q and all jumps found."""
     wraps = []
     for i in np.flatnonzero(rotary):
         steps = np.abs(np.diff(q[:, i]))
@@ -147,10 +147,10 @@ def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
 
 
 def _clipped(t: Array, size: Array) -> slice | None:
-    """Return the longest run of rows at the largest torque if it indicates saturation, else None.
+    """Return the longest run of rows at the largest torque, or None if it is not saturation.
 
-    At a smooth peak, a quantised torque also stays at its largest value. Within as many rows again,
-    it then falls by at most eight quantisation steps; after saturation, it falls faster.
+    A quantised torque also stays at its largest value at a smooth peak. As many rows later, it has
+    fallen by at most eight quantisation steps; after saturation, by more than `STEEP`.
     """
     at_top = size >= size.max() * (1 - 1e-9)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], at_top, [False]])))

@@ -114,7 +114,7 @@ def words_of(name: str) -> list[str]:
 
 
 def column(name: str, joints: Sequence[str]) -> Column:
-    """Return the quantity and the joint in a column's name, each None if missing."""
+    """Return the quantity and the joint in a column's name; ignored columns have no quantity."""
     _, words = _joint(name, joints)
     named = [QUANTITY[word] for word in words if word in QUANTITY]
     quantity = next((x for x in named if x != "current"), "current")  # as in current_position
@@ -206,7 +206,7 @@ class Quantities:
         self.arrays: dict[str, NDArray[Any]] = {}
         self.units: dict[str, Named] = {}
         self.unknown: dict[str, tuple[str, str]] = {}
-        """By quantity: the name of a column with an unknown unit in brackets, and this unit."""
+        """By quantity: a column name with an unknown unit in brackets, and that unit."""
         self.notes, self.warnings = [*table.notes], [*table.warnings]
 
     def assign(
@@ -214,8 +214,8 @@ class Quantities:
     ) -> "Quantities":
         """Add the quantities of the table, with columns in joint order; return self.
 
-        `chosen` maps quantities to column names. The other quantities are guessed. If `only` is
-        passed, just this quantity is guessed, and its column names need not contain a quantity.
+        `chosen` maps quantities to column names. The other quantities are guessed. If `only` names
+        a quantity, no other one is guessed, and its column names need not contain a quantity.
         """
         for quantity, names in chosen.items():
             if quantity not in WORDS:
@@ -282,7 +282,7 @@ class Quantities:
             self.notes.append(f"{NAMES[quantity]} {verb} {listing(shown)}")
 
     def join_stamps(self, names: Sequence[str]) -> None:
-        """Add the time if stamps are split into two columns: seconds and nanoseconds."""
+        """Add the time if its stamps are split into columns of seconds and of nanoseconds."""
         ends = {words_of(name)[-1]: name for name in names if words_of(name)}
         seconds = ends.get("sec", ends.get("secs"))
         rest = ends.get("nanosec", ends.get("nsec", ends.get("nsecs")))

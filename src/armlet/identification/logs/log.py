@@ -124,7 +124,8 @@ class Log:
         torque_ratios : (n, n) array_like, optional
             The matrix T of tau = T c, with motor torques c; by default Nᵀ.
         gains : optional
-            Torque per current, Nm/A: per motor with `ratios` or `torque_ratios`, else per joint.
+            Torque per current, Nm/A: per motor if `ratios` or `torque_ratios` is passed, else per
+            joint.
         offsets : optional
             Offsets that are added to the joint positions, rad or m.
         topic : str, optional
@@ -222,13 +223,13 @@ class Log:
         inertia: ArrayLike | None = None,
         frame: str | None = None,
     ) -> Log:
-        """Return the log with a further known payload of the arm; see `robot.with_payload`."""
+        """Return the log with one more known payload; see `robot.with_payload` for arguments."""
         validation.number(mass, "the payload's mass", "one number", low=0)
         com = validation.array(com, "the payload's com", (3,), expected="three coordinates")
         return replace(self, payloads=(*self.payloads, Load(mass, com, inertia, frame)))
 
     def between(self, start: float, end: float) -> Log:
-        """Return the log with the rows for which `start` <= t < `end`, in s."""
+        """Return the log with the rows for which `start` <= t < `end`, with times in s."""
         first, last = np.searchsorted(self.t, (start, end))
         return self[int(first) : int(last)]
 
@@ -289,7 +290,7 @@ def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int]:
 
 
 def each_log(logs: Any) -> Iterator[Log | Reader]:
-    """Yield each log or log-reading function; raise for an entry of any other type."""
+    """Yield each log or function that reads one; raise for an entry of any other type."""
     is_one = isinstance(logs, Log | str | PathLike | Mapping) or not isinstance(logs, Iterable)
     for log in [logs] if is_one else logs:
         if isinstance(log, str | PathLike):
@@ -304,7 +305,7 @@ def each_log(logs: Any) -> Iterator[Log | Reader]:
 
 
 def use_log(work: Callable[[Log], T], k: int, log: Log | Reader) -> T | str:
-    """Return work(log); if `log`, number k, is a reader that fails, return the error message."""
+    """Return work(log), or an error message if `log`, entry k, is a `Reader` that fails."""
     try:
         read = log if isinstance(log, Log) else log()
         if not isinstance(read, Log):
@@ -351,7 +352,7 @@ def _time(
 def _without_repeats(
     t: Array, measured: dict[str, Array], notes: list[str]
 ) -> tuple[Array, dict[str, Array]]:
-    """Return times and arrays without rows that have the same time as the row before."""
+    """Return times and arrays without the rows whose time is that of the row before."""
     repeated = np.flatnonzero(np.diff(t) == 0) + 1
     if not len(repeated) or not np.isfinite(t).all():
         return t, measured

@@ -63,7 +63,7 @@ def read_quantities(
 
 
 def label(source: Source) -> str:
-    """Return the name of a log in messages."""
+    """Return the name by which messages refer to a log."""
     if isinstance(source, Trajectory):
         return "simulated motion"
     return "log" if isinstance(source, Mapping) else Path(source).name
@@ -99,7 +99,7 @@ def _read_one(
 
 
 def _array(values: Any, where: str) -> NDArray[Any]:
-    """Return numbers, dates or durations as an array; masked numbers become nan."""
+    """Return numbers, dates or durations as an array; masked entries become nan or NaT."""
     if isinstance(values, np.ma.MaskedArray):
         is_time = values.dtype.kind in "mM"
         values = values if is_time else values.astype(float)
@@ -157,7 +157,7 @@ def read_table(path: Path, topic: str | None = None) -> Table:
 
 
 def _numeric(table: tables.Table) -> Table:
-    """Return a table of numeric arrays, dates in ns, and strings that may be joint names."""
+    """Return the numeric arrays of a table, dates in ns, and strings that may be joint names."""
     numbers: dict[str, NDArray[Any]] = {}
     units: dict[str, str] = {}
     labels: tuple[str, ...] = ()

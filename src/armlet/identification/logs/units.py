@@ -47,7 +47,7 @@ OF_PRISMATIC: dict[str, dict[str, float]] = {
 PER_TIME = {"qd": "/s", "qdd": "/s²"}
 """The suffixes that convert position units to velocity and acceleration units."""
 SINCE_1970 = 1e8
-"""If the first time stamp exceeds this many s, as dates do, that stamp is subtracted from all."""
+"""If the first time stamp exceeds this many s, as dates do, it is subtracted from all stamps."""
 LATEST = 4.2e9
 """The largest plausible time stamp, in s since 1970: the year 2103."""
 SHORTEST, LONGEST = 1.5e-4, 60.0
@@ -115,9 +115,9 @@ def _column_units(
 ) -> list[str | None]:
     """Return the unit of each column, or None for an unknown unit.
 
-    A requested unit, or a unit in an array's name, applies to all columns whose entry in `tables`
-    contains it. A unit in a column's name applies to that column. Otherwise, units of velocities
-    and accelerations follow from units of positions.
+    A requested unit, or a unit in an array's name, applies to each column whose table of possible
+    units (an entry of `tables`) contains it. A unit in a column's name applies to that column.
+    Otherwise, units of velocities and accelerations follow from units of positions.
     """
     sizes = OF_REVOLUTE[quantity] | OF_PRISMATIC[quantity]
     request, name = requested.get(quantity), named.get(quantity)
@@ -157,9 +157,9 @@ def unit_of_time(
 ) -> str:
     """Guess the unit of time stamps from their spacing, their size and the measured motion.
 
-    A unit is possible if rows are 0.15 ms to 60 s apart and the first stamp is before 2103. Among
-    several possible units, measured velocities decide, or else the speed of the joints. If neither
-    decides, raise: the same number may be a date in ms or some weeks since boot in us.
+    A unit is possible if, in this unit, rows are 0.15 ms to 60 s apart and the first stamp is
+    before 2103. Measured velocities, or else the speed of the joints, select one of several. Raise
+    if no single unit remains: the same number may be a date in ms or some weeks since boot in us.
     """
     if len(stamps) < 2 or not np.isfinite(stamps).all():
         return "s"  # `Log` raises an error
@@ -191,7 +191,7 @@ def unit_of_time(
 
 
 def _size_by_velocity(stamps: NDArray[Any], q: Array, qd: Array | None) -> float | None:
-    """Return the time unit in s for which velocities integrate to positions, or None."""
+    """Return the time unit, in s, for which velocities integrate to positions, or None."""
     if qd is None or len(q) < 3:
         return None
     between = np.diff(np.asarray(stamps - stamps[0], dtype=float))[:, None]
@@ -223,8 +223,8 @@ def transmission(
 ) -> tuple[Array, Array] | None:
     """Return the matrices N and T of a transmission, or None if joints were measured.
 
-    Motor positions are p = N q, and joint torques are tau = T c with motor torques c. Since the
-    power c · ṗ = tau · q̇ is equal on both sides, T is Nᵀ unless `torque_ratios` is passed.
+    Motor positions are p = N q, and joint torques are tau = T c with motor torques c. Since motors
+    and joints have equal power, c · ṗ = tau · q̇, T is Nᵀ unless `torque_ratios` is passed.
     """
     if ratios is None and torque_ratios is None:
         return None
