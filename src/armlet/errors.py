@@ -44,7 +44,7 @@ def visible(text: str) -> str:
 
 
 def clip(text: str, most: int = MAX_SHOWN) -> str:
-    """Escape a text for a message, and cut out the middle of a text longer than `most`."""
+    """Escape a text for a message, without its middle if it is longer than `most` characters."""
     return visible(_short(text, most))
 
 

@@ -1,7 +1,7 @@
 """Table of the array and scalar libraries that armlet computes with.
 
-To support another library, add a line to `LIBRARIES`. Unless a module of `armlet.runtime.arrays`
-fits, also add one with a function `evaluate` to that package; CONTRIBUTING.md has the details.
+To support another library, add a line to `LIBRARIES`. If no module of `armlet.runtime.arrays` fits,
+add a module with a function `evaluate` to that package; CONTRIBUTING.md has the details.
 """
 
 import importlib
@@ -50,7 +50,7 @@ def package(x: Any) -> str:
 
 
 def package_of(x: Any, supported: Collection[str]) -> str | None:
-    """Return the package in `supported` that defines a type, or base type, of x or of an entry."""
+    """Return the package in `supported` that defines the type, or a base type, of x or an entry."""
     level = [x]
     while level:
         types = dict.fromkeys(map(type, level))

@@ -1,7 +1,7 @@
 """Light and dark themes of all figures, and functions that save figures.
 
 Figures are drawn in the colours of the light theme. `DARK` maps each of these colours to a colour
-of the dark theme. Pictures are recoloured in Python, pages by a script in the browser.
+of the dark theme. Python recolours pictures; a script in the browser recolours pages.
 """
 
 import json
@@ -43,7 +43,7 @@ COLOUR = re.compile("#[0-9a-f]{6}")
 
 
 class Figure(Protocol):
-    """Protocol of Plotly figures with their most used methods."""
+    """Protocol with the most used methods of Plotly figures."""
 
     def show(self) -> object:
         """Open the figure in a browser or a notebook."""
@@ -196,7 +196,7 @@ def _picture(figure: Any, path: Path) -> bytes:
 
 
 def figure_html(figure: Figure) -> str:
-    """Return the HTML of a figure, for the argument `body` of `page`."""
+    """Return the HTML of a figure, to be passed to `page` in the argument `body`."""
     text = figure.to_json().replace("<", "\\u003c")
     return f'<div class="figure"><script type="application/json">{text}</script></div>\n'
 

@@ -43,7 +43,7 @@ floor = _function("floor")
 
 
 def _leading(*args: Scalar) -> Scalar:
-    """Return the operand whose library is used: the first non-number, or else NumPy number."""
+    """Return the operand whose library is used: the first non-number, else a NumPy number."""
     others = (x for x in args if not isinstance(x, int | float | np.number))
     numbers = (x for x in args if isinstance(x, np.number))
     return next(others, next(numbers, args[0]))

@@ -141,7 +141,7 @@ class Case(NamedTuple):
         return robot, state, entry.function(arm, *state)
 
     def limit(self, quantity: str, robot: RobotModel) -> float:
-        """Return the tolerance, times cond(inertia matrix) if the quantity inverts that matrix."""
+        """Return the tolerance, times cond(H) if the quantity inverts the inertia matrix H."""
         limit = 10.0 ** (10 - DIGITS) if self.way == DIGITAL else TOLERANCE
         if QUANTITIES[quantity].inverts != "inertia_matrix":
             return limit
@@ -229,7 +229,7 @@ def _cases(entry: Formulation) -> Iterator[Case]:
 
 
 def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vector, Vector]:
-    """Return both sides of C q̇ + gravity = bias and S = -Sᵀ, with S = Ḣ - 2 C, inertia matrix H."""
+    """Return both sides of C q̇ + gravity = bias and of S = -Sᵀ with S = Ḣ - 2 C."""
     q, qd = state
     step = definition.STEP * (-1 + 0j) ** 0.5
     rates = robot._tangent(q) @ np.array(qd, dtype=object)
@@ -242,7 +242,7 @@ def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vecto
 
 
 def _regressor(robot: RobotModel, state: Sequence[Any], Y: Matrix) -> tuple[Vector, Vector]:
-    """Return both sides of the law: regressor times minimal parameters = torque without drives."""
+    """Return both sides of the law: regressor · minimal parameters = torque without drives."""
     whole = definition.inverse_dynamics if len(state) > 1 else definition.gravity_torque
     tau = whole(robot.without_drives(), *state)
     return _flat(Y @ minimal_set(robot).values), _flat(tau)
@@ -290,9 +290,9 @@ def random_robot(
 ) -> RobotModel:
     """Return a robot with random bodies and random axes; some axes are perpendicular or parallel.
 
-    The joint types are the letters of `joints`, repeated. With `tree`, two bodies are on the base,
-    and one body has two children. With `massless`, the first body has no mass. With `drives`,
-    joints have drives and springs, and some bodies have gravity compensation.
+    The letters of `joints` are the joint types in order, repeated if necessary. With `tree`, two
+    bodies are on the base, and one body has two children. With `massless`, the first body has no
+    mass. With `drives`, joints have drives and springs, and some bodies have gravity compensation.
     """
     rng = np.random.default_rng(seed)
     quarters = np.pi / 2 * np.arange(-1, 3)
@@ -304,7 +304,7 @@ def random_robot(
         return 0.0 if rng.random() < 0.3 else float(rng.uniform(-0.5, 0.5))
 
     def body() -> tuple[Scalar, Vector, Matrix]:
-        """Return mass, first moment and inertia about the origin of six random point masses."""
+        """Return mass, first moment and inertia (about the origin) of six random point masses."""
         points, masses = rng.normal(scale=0.2, size=(6, 3)), rng.uniform(0.1, 1, 6)
         J = sum(point_inertia(float(m), r.tolist()) for m, r in zip(masses, points, strict=True))
         return float(masses.sum()), (masses @ points).astype(object), J

@@ -1,1 +1,1 @@
-"""Helpers for all modules, independent of robots."""
+"""Helpers that do not depend on robots: files, tables, argument checks, progress."""

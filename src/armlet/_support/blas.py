@@ -1,7 +1,7 @@
 """Limit BLAS to one thread, for identification with many small matrices.
 
-Threads of OpenBLAS busy-wait for each other. With two threads on busy cores, `armlet.excite` took
-up to a hundred times as long as with one thread (`benchmarks/excitation.py --threads`).
+Threads of OpenBLAS busy-wait for each other. On busy cores, `armlet.excite` took up to a hundred
+times as long with two BLAS threads as with one (`benchmarks/excitation.py --threads`).
 """
 
 from contextlib import ContextDecorator
@@ -13,7 +13,7 @@ class SingleBlasThread(ContextDecorator):
     """A reentrant, thread-safe context in which BLAS uses one thread.
 
     The number of threads is a setting of the whole process: the first of several overlapping
-    contexts sets it to one, and the last to end restores it.
+    contexts sets it to one, and the last to end restores the previous number.
     """
 
     def __init__(self) -> None:

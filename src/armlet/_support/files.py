@@ -11,7 +11,7 @@ from typing import IO
 from armlet.errors import ArmletError, clip, quote
 
 MAX_PATH = 4096
-"""Maximum length of a path (characters)."""
+"""Maximum number of characters of a path, in arguments and in messages."""
 
 
 def expand_user(path: str | os.PathLike[str]) -> Path:
@@ -23,7 +23,7 @@ def expand_user(path: str | os.PathLike[str]) -> Path:
 
 
 def shown_path(path: Path) -> str:
-    """Return the path as text for a message, of at most `MAX_PATH` characters."""
+    """Return the path as text for a message, shortened to `MAX_PATH` characters."""
     return clip(str(path), MAX_PATH)
 
 
@@ -57,7 +57,7 @@ def check_folder(path: Path) -> None:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a binary file that replaces `path` when the block ends without an error.
+    """Open a binary file that replaces `path` when the `with` block ends without an error.
 
     Until then an existing file stays unchanged. The new file gets the permissions of the old file.
     If `path` is a symbolic link, the link stays and its target is replaced. Special files
@@ -90,7 +90,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 def _is_replaceable(path: Path, target: Path) -> bool:
     """Return whether `target`, the resolved `path`, is a regular or new file in a writable folder.
 
-    Return False for a `path` in /dev (except /dev/shm) or /proc, even if it resolves to a file.
+    Return False for a `path` in /proc or /dev (but not /dev/shm), even if it resolves to a file.
     """
     own = path.absolute()
     special = own.is_relative_to("/dev") and not own.is_relative_to("/dev/shm")

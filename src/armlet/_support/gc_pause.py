@@ -37,7 +37,7 @@ def without_collections(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _end_pauses() -> None:
-    """Enable the collector in a forked process, which lacks the threads that would end pauses."""
+    """Enable the collector in a forked process: threads that paused it run in the parent only."""
     if PAUSES:
         gc.enable()
         PAUSES.clear()

@@ -15,7 +15,7 @@ EXTRAS = {
     "rosbags": "armlet[ros]",
     "trimesh": "armlet[view]",
 }
-"""Package -> argument of `pip install`; by default, the name of the package."""
+"""Package -> argument of `pip install`, where this is not the name of the package."""
 
 
 def require(module: str) -> Any:

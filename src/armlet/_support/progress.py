@@ -11,7 +11,7 @@ PATIENCE = 1.0
 
 
 def status(what: str, quick: bool = False) -> AbstractContextManager[Any]:
-    """Return a context that shows the line `what` on the terminal, unless the work is `quick`."""
+    """Return a context manager that shows the line `what` on the terminal, unless `quick`."""
     if quick or not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
@@ -21,7 +21,7 @@ def status(what: str, quick: bool = False) -> AbstractContextManager[Any]:
 
 @contextmanager
 def advancing(what: str) -> Iterator[Callable[[float], None]]:
-    """Yield a function that shows the progress when called with the share done (0 to 1)."""
+    """Yield a function that takes the fraction of the work done (0 to 1) and shows it."""
     begun, line = monotonic(), None
     with ExitStack() as stack:
 

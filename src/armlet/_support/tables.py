@@ -1,7 +1,7 @@
 """Read tables from text, NumPy, Parquet and MATLAB files; write CSV, NPZ and Parquet files.
 
-These functions read logs, and read and write trajectories. Files are written atomically. An
-exception on a damaged file becomes an error that names the file.
+Logs are read; trajectories are read and written. Files are written atomically. An exception on a
+damaged file becomes an error that names the file.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ UNITS = re.compile(r"[\[(]?(-|°|[munkc]?[smNA][·. ]?m?|m?rad|m?deg|rev|rpm)(/s
 UNNAMED = ""
 """Name for an array that has no name in its file."""
 METADATA = "metadata"
-"""In a NumPy archive, the name of the array that holds the metadata as JSON."""
+"""Name of the array in a NumPy archive that holds the metadata as JSON."""
 OWN_METADATA = re.compile(r'\{"joints": \[.*\], "ended": .*\}$')
-"""Pattern of a trajectory's metadata: in other archives, the array METADATA may be anything."""
+"""Pattern of a trajectory's metadata; an array METADATA that does not match is ignored."""
 Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Table:
-    """Content of a file: arrays by name, metadata, and notes and warnings of the reader."""
+    """Content of a file: arrays by name, metadata, and notes and warnings about the file."""
 
     arrays: Arrays
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Table:
 
 
 def read(path: Path, endings: Sequence[str] | None = None) -> Table:
-    """Read a table from a file whose suffix is one of `endings`, by default any supported one."""
+    """Read a table from a file with a suffix in `endings` (by default, any supported suffix)."""
     expected = READERS if endings is None else endings
     reader = READERS.get(path.suffix.lower())
     if reader is None or path.suffix.lower() not in expected:
@@ -191,9 +191,9 @@ def _table_of_cells(
 ) -> Table:
     """Return the table of `rows` (line number -> cells); cells may be empty or text.
 
-    An empty cell among numbers becomes NaN. Text columns other than dates are left out, with a
-    note, but text in a column of mostly numbers is an error. If the last line is cut off, it is
-    left out, with a warning.
+    An empty cell in a column of numbers becomes NaN. Columns of text other than dates are left
+    out, with a note, but text in a column of mostly numbers is an error. If the last line is cut
+    off, this line is left out, with a warning.
     """
     width = len(names) or len(next(iter(rows.values())))
     last = max(rows)
@@ -290,7 +290,7 @@ def write_npz(
 
 
 def read_parquet(path: Path) -> Table:
-    """Read the columns of a Parquet file; a column of lists of equal length becomes one array."""
+    """Read the columns of a Parquet file; a column of lists of equal length becomes a matrix."""
     parquet = require("pyarrow.parquet")
     with path.open("rb") as file:
         columns = parquet.ParquetFile(file, page_checksum_verification=True).read()

@@ -1,4 +1,4 @@
-"""Check arguments: each function returns the value in the type that the caller needs, or raises.
+"""Check arguments: each function returns the value, converted if necessary, or raises an error.
 
 All messages have one form: `NAME is VALUE: expected WHAT`. Numbers may have the bounds `low` and
 `high` (inclusive), and `above` and `below` (exclusive).
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from armlet.errors import ArmletError, DataError, listing, quote
 
 MAX_SIZE = 1e50
-"""Limit for magnitudes of constants; larger ones are not physical, and their products overflow."""
+"""Upper limit for magnitudes of robot constants: products of larger numbers may overflow."""
 NUMERIC = "biufO"
 """NumPy dtype kinds that are converted to floats: booleans, real numbers, and objects."""
 BOUNDS: dict[str, tuple[Callable[[Any, float], Any], str]] = {
@@ -27,12 +27,12 @@ BOUNDS: dict[str, tuple[Callable[[Any, float], Any], str]] = {
     "high": (operator.le, "{:g} or less"),
     "below": (operator.lt, "less than {:g}"),
 }
-"""Name of a bound -> comparison of a value with the bound, and words for error messages."""
+"""Name of a bound -> (comparison of a value with the bound, text for error messages)."""
 Checked = TypeVar("Checked")
 
 
 def number(value: Any, name: str, expected: str = "a number", **bounds: float) -> float:
-    """Return the value as a finite float in `bounds`; error messages say what was `expected`."""
+    """Return the value as a finite float within `bounds`; the error says what was `expected`."""
     result = _numbers(value)
     x = np.nan if result is None or result.shape else float(result)
     if not math.isfinite(x) or not _within(x, bounds):
@@ -58,7 +58,7 @@ def array(
     """Return the value as an array of real numbers that has one of `shapes`.
 
     Without `shapes`, every shape is allowed. A string in a shape, as in `("N", 3)`, stands for any
-    length of that axis. The message about a wrong shape says `expected` or, without it, `shapes`.
+    length of that axis. The error for a wrong shape shows `expected` or, if it is empty, `shapes`.
     """
     result = _numbers(value)
     if result is None or (shapes and not any(_fits(result.shape, shape) for shape in shapes)):

@@ -27,7 +27,7 @@ Node = tuple[int, str, tuple[Any, ...]]
 
 
 class Operation(NamedTuple):
-    """An operation and its operands; an "input" has a name and the index of an entry instead."""
+    """An operation and its operands; those of an "input" are its name and the index of an entry."""
 
     op: str
     args: tuple[Any, ...]
@@ -46,7 +46,8 @@ class Lowered:
 
     Sines of sums of angles are expanded into products, and products are fused with sums. Sines and
     cosines that can be computed at the same time are adjacent, grouped by angle. C, CUDA and LLVM
-    code has the same operations in the same order, so that all targets round alike.
+    code has the same operations in the same order; only fused operations and functions such as
+    sines may be rounded differently.
     """
 
     inputs: Mapping[str, Input]
@@ -55,7 +56,7 @@ class Lowered:
     single: bool
     """Whether the only output is returned as an array, not in a tuple."""
     operations: tuple[Operation, ...]
-    """Each operation comes after its operands, which are indices of operations, or constants."""
+    """The operations in order; operands are constants or indices of earlier operations."""
     start: int
     """The index of the first operation that depends on the state. Earlier operations depend on
     inputs of rate "once" alone, and run once, before a loop over states."""
@@ -66,7 +67,7 @@ class Lowered:
         return count_operations(one for op, _ in self.operations for one in FUSED.get(op, (op,)))
 
     def runs(self, first: int, last: int) -> Iterator[range]:
-        """Yield ranges of indices: sines and cosines to compute together, or other operations."""
+        """Yield runs (index ranges): sines and cosines to compute together, or other operations."""
         for k in range(first, last):
             (before, _), (op, args) = self.operations[max(first, k - 1)], self.operations[k]
             was, now = before in TRIGONOMETRY, op in TRIGONOMETRY
@@ -77,7 +78,7 @@ class Lowered:
 
     @property
     def hoisted(self) -> dict[int, int]:
-        """Operation index -> storage index, for operations before `start`, used from `start` on."""
+        """Operation index -> storage index, for results computed before `start` and used later."""
         if not self.start:
             return {}
         needed = [a for op, args in self.operations[self.start :] if op != "input" for a in args]
@@ -98,7 +99,7 @@ class Lowered:
 def lower(program: Program, once: Collection[str] = ()) -> Lowered:
     """Convert a program to a list of operations; the inputs named in `once` get the rate "once".
 
-    `once` does not change the operations, only which operations run before the first state.
+    `once` does not change the operations, only which of them run before the loop over states.
     """
     program.check_values()
     program = expand_sines(program)
@@ -141,8 +142,8 @@ def _number(x: Any) -> float:
 def expand_sines(old: Program) -> Program:
     """Expand sines and cosines of a ± b into products, if sines or cosines of a and b occur, too.
 
-    The search prefers a sine of a sum, since sines do not count as multiplications or additions.
-    A processor, however, takes far longer for a sine than for two products and a sum.
+    `armlet.search` prefers the sine of a sum, since it counts no sines, only multiplications and
+    additions. A processor, however, takes far longer for a sine than for two products and a sum.
     """
     angles = {args[0].index for _, op, args in old.nodes if op in TRIGONOMETRY}
     sums: dict[int, tuple[str, Traced, Traced]] = {}
@@ -175,10 +176,10 @@ def expand_sines(old: Program) -> Program:
 
 
 def fuse_products(program: Program) -> list[Node]:
-    """Return the nodes of a program; a product that is used once, in a sum, is fused with the sum.
+    """Return the nodes of a program; a product whose only use is in a sum is fused with the sum.
 
-    `fma` is a b + c, `fms` is a b - c and `fnma` is c - a b, each rounded once. Products are fused
-    here and not by a compiler, so that every vector width gives the same bits.
+    `fma` is a b + c, `fms` is a b - c and `fnma` is c - a b, rounded once if the target fuses.
+    Products are fused here and not by a compiler, so that every vector width gives the same bits.
     """
     nodes: list[Node] = list(program.nodes)
     operands = (a for _, _, args in nodes for a in args)

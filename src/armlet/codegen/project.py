@@ -1,4 +1,4 @@
-"""Print the text of every file of a C, C++ or CUDA project, from the templates of the target.
+"""Generate the text of every file of a C, C++ or CUDA project, from templates.
 
 For C and C++, a test program compares every function with expected values at random states.
 `armlet generate` (cli/commands/generate.py) writes the files.
@@ -54,26 +54,26 @@ FILES = {
 DEFINED = """\
 values that are not computed by the program but
 from the definition of the quantity (or, if it has none, from a formulation as it is written)"""
-"""The README's words for the expected values, if every function has a reference."""
+"""The README's description of the expected values, if every function has a reference."""
 STATES, CANDIDATES = 5, 40
 """Number of states in a test, and number of random states to choose them from."""
 TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
 """Dtype -> tolerance of a test, relative to the largest value of a result."""
 LARGEST_ROUNDING = 64
-"""A test allows errors up to this number times the larger of two values: eps times the largest
+"""A test also allows errors up to this number times the larger of two values: eps times the largest
 intermediate value, and the largest `sensitivity` times the largest result."""
 MEANINGLESS = 1e-3
-"""Largest `sensitivity` that results may have at a test state."""
+"""Largest `sensitivity` allowed at a test state."""
 Array = np.ndarray[Any, Any]
 Reference = Callable[[Mapping[str, Array]], Sequence[Array]]
-"""Function that returns the expected results; its argument maps names to values of one state."""
+"""Function that returns the expected results; its argument maps input names to values."""
 
 
 @dataclass(frozen=True)
 class Function:
     """A program to print, with a description and the publication of its formulation.
 
-    The test of the project compares the program with `reference`, unless this is None.
+    The project's test compares results with `reference` or, if this is None, with armlet's own.
     """
 
     program: Program
@@ -95,7 +95,7 @@ def project(
     fused: bool | None = None,
     sines: str = "library",
 ) -> dict[str, str]:
-    """Return file name -> text of a project; the options are those of `Program.source`."""
+    """Return file name -> text, for each file of a project; for options see `Program.source`."""
     printer = printer_for(target, dtype, fused, sines)
     prefix = identifier(robot.name).rstrip("_")
     by_name = {function_name(f, prefix): f for f in functions}
@@ -118,7 +118,7 @@ def c_files(
     library: str,
     fused: bool | None = None,
 ) -> dict[str, str]:
-    """Return file name -> text of a C header and source; function names begin with `prefix`."""
+    """Return file name -> text, for a C header and a C file; function names begin with `prefix`."""
     by_name = {function_name(f, prefix): f for f in functions}
     words = _code(robot, by_name, printer_for("c", fused=fused), library, "h")
     return {f"{library}.{end}": fill_file(f"library.{end}", words) for end in ("h", "c")}
@@ -159,7 +159,7 @@ def _code(
 
 
 def _page(robot: RobotModel, by_name: Mapping[str, Function]) -> dict[str, str]:
-    """Return template word -> text, for the README on the robot and its functions."""
+    """Return template word -> text, for the README, which describes the robot and the functions."""
     rows = []
     for name, f in by_name.items():
         count = f.code.count()
@@ -221,7 +221,7 @@ def _test(robot: RobotModel, by_name: Mapping[str, Function], dtype: str) -> dic
 
 
 def _states(robot: RobotModel, programs: Sequence[Program], dtype: str) -> dict[str, Array]:
-    """Return argument -> one row of values per test state; float32 represents them exactly.
+    """Return argument -> values, one row per test state; float32 represents all values exactly.
 
     Of the random states, those of lowest `sensitivity` are taken: near singular states, rounding
     errors may be larger than the test allows.
@@ -250,8 +250,8 @@ def _states(robot: RobotModel, programs: Sequence[Program], dtype: str) -> dict[
 def sensitivity(program: Program, states: Mapping[str, Array], dtype: str) -> Array:
     """Return the largest relative change of the results at each state, under two perturbations.
 
-    The first perturbation changes the last bits of the arguments. The second computes in float32
-    or, if `dtype` is float64, in long double. Changes that are not finite count as infinite.
+    The first perturbation changes the last bits of the arguments. The second is the use of float32
+    or, if `dtype` is float64, of long double. Changes that are not finite count as infinite.
     """
     eps = float(np.finfo(dtype).eps)
     count = len(next(iter(states.values()), ()))

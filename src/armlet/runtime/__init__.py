@@ -1,4 +1,4 @@
-"""Kernels: programs run as machine code, called from Python and cached on disk."""
+"""Kernels: programs compiled to machine code, which is called from Python and cached on disk."""
 
 from armlet.runtime.kernel import Kernel
 

@@ -1,6 +1,6 @@
-"""Backends, which compile lowered programs and loops and run them on their own arrays.
+"""Backends: modules that compile lowered programs and loops, and run the compiled code on arrays.
 
-A backend is a module with the functions of `Backend`; kernels use it only through these.
+A backend has the functions of `Backend`; kernels call no others.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ BACKENDS = {"cpu": "armlet.runtime.cpu"}
 """Name -> module, which is imported when something is compiled for the backend."""
 Arrays = Sequence[Array]
 Entries = dict[Any, Any] | None
-"""Value of an option, such as the name of a frame -> what calls with this value run."""
+"""Value of an option (such as a frame name) -> callable that handles calls with this value."""
 
 
 class Target(Protocol):
@@ -29,17 +29,17 @@ class Target(Protocol):
 
 
 class Executable(Protocol):
-    """A program, or a loop around it, as compiled by a backend."""
+    """A program, or a loop around a program, compiled by a backend."""
 
     @property
     def entry_rows(self) -> int:
-        """The largest number of states in a call that runs without Python; 0 if no call does."""
+        """The largest number of states that one call computes without Python; 0 if none."""
 
     def connect(self, thing: Any, option: str = "", entries: Entries = None) -> bool:
-        """Make calls of an object run compiled code, without Python; return False on failure."""
+        """Make calls of `thing` run compiled code without Python; return False if impossible."""
 
     def run(self, arrays: Arrays, results: Arrays, count: int, threads: int, *steps: int) -> None:
-        """Write the results of `count` states or runs to `results`.
+        """Compute `count` states or runs, and write their results to `results`.
 
         For a loop, `steps` are the first step, the number of steps, and the steps per recorded row.
         """
@@ -70,10 +70,10 @@ class Backend(Protocol):
         """Return the arrays to write results to: the checked arrays of `out`, or new arrays."""
 
     def dispatch(self, thing: Any, inputs: Sequence[str], option: str, entries: Entries) -> bool:
-        """Make calls run the entry for their value of `option`; return False on failure."""
+        """Make calls of `thing` run `entries[option value]`; return False if impossible."""
 
 
 def load_backend(name: str) -> Backend:
-    """Return the backend of this name; raise CompileError if there is none."""
+    """Return the backend `name`; raise CompileError if there is none."""
     one_of(name, "backend", BACKENDS, CompileError)
     return cast("Backend", import_module(BACKENDS[name]))

@@ -32,7 +32,7 @@ for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):  # a system defines some o
 
 
 def directory() -> Path | None:
-    """Return the cache directory: $ARMLET_CACHE, else armlet in the user's cache directory.
+    """Return the cache directory: $ARMLET_CACHE, else "armlet" in the user's cache directory.
 
     Return None if $ARMLET_CACHE is "off" or a relative path, which would depend on the working
     directory, or if the directory cannot be created or is not private to the user.

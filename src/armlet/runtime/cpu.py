@@ -1,4 +1,4 @@
-"""The CPU as a backend: machine code by LLVM, called with NumPy arrays, by several threads."""
+"""The backend "cpu": LLVM compiles machine code, which one or more threads run on NumPy arrays."""
 
 import ctypes
 import hashlib
@@ -83,11 +83,11 @@ class CompiledProgram:
         return most_rows(self.code)
 
     def connect(self, thing: Any, option: str = "", entries: Entries = None) -> bool:
-        """Make calls of a `vectorcalled` object run compiled code; return False on failure.
+        """Make calls of a `vectorcalled` object run compiled code; return False if impossible.
 
         Calls with more than `entry_rows` states, or unusual arguments, run `thing._fallback`.
-        `option` names a further argument: a call that passes a string runs `entries[string]`; a
-        call that passes an array runs `entries[True]`, with the array after the inputs.
+        `option` names a further argument: if a call passes a string, `entries[string]` is called;
+        if it passes an array, `entries[True]` is called, with the array after the inputs.
         """
         code, inputs = self.code, [*self.code.inputs]
         results = tuple if code.single or code.names is None else result_type(code.names)
@@ -96,7 +96,7 @@ class CompiledProgram:
     def xla_function(self, rows: int) -> tuple[str, int]:
         """Return the name and the address of a function for XLA, for calls with `rows` states.
 
-        The name is a digest of the code, which stays in memory.
+        The name is a digest of the code. The code stays in memory until the process ends.
         """
         text, callees = xla_entry(self.code, self.target, rows >= self.target.lanes)
         name = f"armlet_{hashlib.sha256(''.join([text, *callees]).encode()).hexdigest()[:32]}"
@@ -105,7 +105,7 @@ class CompiledProgram:
         return name, CALLED_BY_XLA[name].addresses["xla"]
 
     def run(self, arrays: Arrays, results: Arrays, count: int, threads: int) -> None:
-        """Write the results of `count` states, one per row, to `results`."""
+        """Compute `count` states, and write their results to the rows of `results`."""
         lanes = self.target.lanes
         if count < lanes:
             self._run_few(arrays, results, count)
@@ -161,13 +161,13 @@ class CompiledProgram:
 CALLED_BY_XLA: dict[str, Code] = {}
 """Name -> machine code, which XLA may call until the process ends."""
 SHARED_CODE: dict[str, Code] = {}
-"""dtype -> code that all entries of the dtype call; its symbols are defined in LLVM."""
+"""Dtype -> code of the shared functions; `share` has defined their symbols."""
 NEVER_FREED: list[Code] = []
-"""All code from `share`, kept alive: two concurrent calls may compile code for a dtype twice."""
+"""All code that `share` has compiled, in case two threads compiled it for the same dtype."""
 
 
 def share(dtype: str) -> None:
-    """Compile once the functions that all entries of a dtype share, and define their symbols."""
+    """Compile the functions that all entry points with `dtype` share, and define their symbols."""
     if dtype not in SHARED_CODE:
         names = [shared_name(name, dtype) for name in SHARED]
         code = compile_ir(shared_functions(dtype), *names)
@@ -177,13 +177,13 @@ def share(dtype: str) -> None:
 
 
 def join(one: Code, many: Code) -> None:
-    """Let the entry in `one` call the code `many` for batches of states, and keep `many` alive."""
+    """Let the entry point in `one` call `many` for batches of states, and keep `many` alive."""
     one[-1] = many
     ctypes.c_void_p.from_address(one.addresses["many_states"]).value = many.addresses["many"]
 
 
 def dispatch(thing: Any, inputs: Sequence[str], option: str, entries: Entries) -> bool:
-    """Make calls of `thing` run the entry for their value of `option`, or `thing._fallback`."""
+    """Make calls of `thing` run the entry for the value of `option`, or else `thing._fallback`."""
     share("float64")
     return connect(
         thing, compile_ir(dispatcher(len(inputs)), "vectorcall"), inputs, option, entries
@@ -194,7 +194,7 @@ def dispatch(thing: Any, inputs: Sequence[str], option: str, entries: Entries) -
 
 
 class CompiledLoop:
-    """Machine code of a loop: scalar code for few runs, one run per vector lane for many."""
+    """Machine code of a loop: scalar code for few runs; for many, vectors with one run per lane."""
 
     def __init__(self, loop: Loop, code: Lowered, target: Target) -> None:
         self.loop, self.code, self.target = loop, code, target
@@ -206,7 +206,7 @@ class CompiledLoop:
         return max(1, LOOP_BLOCK // max(1, self.loop.stages * len(self.code.operations)))
 
     def run(self, arrays: Arrays, results: Arrays, count: int, threads: int, *steps: int) -> None:
-        """Run a block of steps of `count` runs; `Executable.run` explains `steps`."""
+        """Compute a block of steps for `count` runs; `Executable.run` explains `steps`."""
         lanes = self.target.lanes if count >= self.target.lanes else 1
         function, _ = self._function(lanes)
         pointers = [address(array) for array in (*arrays, *results)]
@@ -217,7 +217,7 @@ class CompiledLoop:
         parallel_for(rows, count, lanes, threads, grain=lanes)
 
     def _function(self, lanes: int) -> tuple[Any, Code]:
-        """Return a function for `lanes` runs at a time, and its code, which must outlive it."""
+        """Return a function that computes `lanes` runs, and its code, which must outlive it."""
         if lanes not in self._functions:
             text = loop_function(self.loop, self.code, self.target, lanes)
             code = compile_ir(module(self.target, text), "loop")

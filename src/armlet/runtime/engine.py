@@ -23,7 +23,7 @@ from armlet.runtime import cache
 from armlet.runtime.threads import LLVM_THREADS, map_unordered
 
 LONG = 12_000
-"""The number of lines of IR that compile in about a second."""
+"""The number of lines of LLVM IR that take about a second to compile."""
 NEW_FROM_DESCRIPTOR, ARRAY_TYPE = 94, 2
 """Indices into NumPy's table of C functions and types, unchanged since NumPy 1.7."""
 
@@ -35,7 +35,7 @@ in_llvm = LLVM_THREADS[0].call
 class Code(np.ndarray[Any, Any]):
     """Machine code in memory, which is freed with this object.
 
-    The base class is the NumPy array, since Python's garbage collector does not visit its entries.
+    The base class is NumPy's array, whose entries Python's garbage collector does not visit.
     In a dead reference cycle, the collector would clear any other container, although a finalizer
     of the cycle may still call the code. Instances are hashable for use in `ENGINES`.
     """
@@ -70,7 +70,7 @@ ARCHITECTURES = {
     "sandybridge": "+sse4.2,+popcnt,+avx",
     "x86-64-v3": "+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+movbe",
 }
-"""Older processor that $ARMLET_CPU may name -> LLVM features that code for it uses."""
+"""Older processor that $ARMLET_CPU may name -> LLVM features that code for this processor uses."""
 
 
 class Cpu(NamedTuple):
@@ -134,10 +134,10 @@ def host(dtype: str) -> Target:
 
 
 def compile_ir(text: str, *functions: str, callees: Sequence[str] = ()) -> Code:
-    """Return the machine code of a module with the named functions, cached on disk.
+    """Return the machine code of the module `text`, with the addresses of `functions`.
 
-    `callees` are further modules, whose functions the module may call. Callees are compiled in
-    parallel and cached one by one, so that an interrupt loses only unfinished callees.
+    Machine code is cached on disk. `callees` are further modules, whose functions `text` may call.
+    They are compiled in parallel and cached one by one: an interrupt loses only unfinished ones.
     """
     objects = _compile_callees(callees)
     key = _key(text)
@@ -180,7 +180,7 @@ def _object(text: str) -> bytes:
 
 
 def _load_cached(key: str, functions: Sequence[str], callees: Sequence[bytes]) -> Code | None:
-    """Load a cached module together with its callees; return None if that is not possible."""
+    """Load a cached module together with its callees; return None if this is impossible."""
     data = cache.load(key)
     if data is not None:
         with suppress(CompileError):
@@ -258,7 +258,7 @@ def _load(objects: Sequence[bytes], functions: Sequence[str]) -> Code:
 
 
 def free_released() -> None:
-    """Free the engines of dead `Code` objects; call this in the thread that loads code."""
+    """Free the LLVM engines of dead `Code` objects; call this in the thread that loads code."""
     while RELEASED:
         del ENGINES[RELEASED.popleft()]
 

@@ -1,4 +1,4 @@
-"""`Kernel`: a program compiled by a backend."""
+"""`Kernel`: a program compiled by a backend, with a compiled entry that Python calls directly."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Kernel:
     target : Target, optional
         The target to compile for; its dtype replaces `dtype`. By default, this machine.
     backend : {"cpu"}
-        What compiles and runs the program.
+        The backend that compiles and runs the program.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Kernel:
 
     @cached_property
     def _strict_call(self) -> Any:
-        """The compiled entry; it returns NotImplemented for arguments that it refuses."""
+        """The compiled entry; a call returns NotImplemented if the entry refuses the arguments."""
         entry = Entry(lambda *_, **__: NotImplemented)
         self.compiled().connect(entry)
         return entry
@@ -116,7 +116,7 @@ class Kernel:
         return isinstance(q, np.ndarray) and q.size > self.compiled().entry_rows * max(1, size)
 
     def compiled(self, once: frozenset[str] = frozenset()) -> Executable:
-        """Return code for calls in which the inputs `once` have one value for all states."""
+        """Return compiled code for calls whose inputs `once` have one value for all states."""
         if once not in self._by_rates:
             code = lower(self.program, once) if once else self.code
             self._by_rates.setdefault(once, self.backend.compile(code, self.target))
@@ -182,9 +182,9 @@ class Kernel:
         return return_value(results, self.program.single, self.program.names)
 
     def shapes(self, shapes: Sequence[Shape]) -> tuple[Shape, list[Shape], frozenset[str]]:
-        """Return the leading axes and the shapes of the results for inputs of these shapes.
+        """Return the leading axes and the shapes of the results, for inputs with the given shapes.
 
-        The third result is the set of names of the inputs that have one value for all states.
+        The third item returned is the set of inputs (names) with one value for all states.
         """
         inputs = self.program.inputs.values()
         leading, own = leading_axes(inputs, shapes)

@@ -17,7 +17,7 @@ class LoopKernel:
     """A loop compiled to machine code by a backend.
 
     The results of a run are bitwise the same for any number of runs and threads. The dtype of
-    `target` replaces `dtype`; the default target is this machine with all features.
+    `target` replaces `dtype`. By default, the target is this machine.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class LoopKernel:
         return self.backend.compile(self.code, self.target, self.loop)
 
     def shape(self, x: Input, runs: int, steps: int) -> Shape:
-        """Return the shape of the array for input x."""
+        """Return the shape of the array that a call passes for input x."""
         if x.name in self.loop.carried.values():
             return (runs, *x.shape)
         axes = {"step": (steps,), "run": (runs,), "stage": (self.loop.stages,), "once": ()}
@@ -90,7 +90,7 @@ class LoopKernel:
         every: int = 1,
         threads: int = 1,
     ) -> Iterator[int]:
-        """Run the steps in blocks of a few milliseconds; after each, yield the next step's index.
+        """Run the steps in blocks of a few milliseconds; after each block, yield the next step.
 
         Each carried value has two arrays. A block reads the array that the previous block wrote,
         and writes to the other one.
@@ -126,9 +126,9 @@ class LoopKernel:
 
 
 def _with_separate_records(loop: Loop) -> tuple[Loop, list[int]]:
-    """Return a loop with two outputs, carried and recorded, for each output of `loop` that is both.
+    """Return `loop` with two outputs, one carried and one recorded, for each output that is both.
 
-    The second result has, for each output of `loop`, the output's index in the new loop.
+    Also return the new index of each output of `loop`; for two outputs, that of the recorded one.
     """
     body = loop.body
     both = [k for k in loop.recorded if k in loop.carried]

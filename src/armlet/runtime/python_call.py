@@ -1,4 +1,4 @@
-"""Callable objects that run compiled code by the vectorcall protocol; addresses of arrays."""
+"""Callable objects that run compiled code by CPython's vectorcall protocol; addresses of arrays."""
 
 import ctypes
 import functools
@@ -17,7 +17,7 @@ INT, TEXT, POINTER = ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
 
 
 def structure(**fields: Any) -> Any:
-    """Return the ctypes type of a C structure with these fields."""
+    """Return the ctypes type of a C structure; `fields` maps names to ctypes types."""
     return type("Structure", (ctypes.Structure,), {"_fields_": [*fields.items()]})
 
 
@@ -70,7 +70,7 @@ def vectorcalled(cls: C) -> C:
     """Return a subclass of `cls` whose instances can have a compiled function as `__call__`.
 
     Only instances of types made by CPython's PyType_FromSpec can have such a function (PEP 590).
-    Instances without a compiled function, and instances of subclasses, call the Python method.
+    Instances without a compiled function, and instances of subclasses, run `__call__` of `cls`.
     `cls` must have the slot `callee`, and no other slots but `__dict__` and `__weakref__`.
     """
     offset = cls.__basicsize__
@@ -95,7 +95,7 @@ def connect(
     entries: dict[Any, Any] | None,
     results: type[tuple[Any, ...]] = tuple,
 ) -> bool:
-    """Make `code` the `__call__` of a `vectorcalled` instance; return False on failure.
+    """Make `code` the `__call__` of a `vectorcalled` instance; return False if impossible.
 
     Calls that `code` refuses run `thing._fallback`. The tuple `thing.callee`, which compiled code
     receives as `%self`, has the items of `objects.PLACES`, then `code`, then the previous tuple:
@@ -127,7 +127,7 @@ def connect(
 class Entry:
     """A function that runs compiled code once it is connected, and a Python function until then.
 
-    It has the name, the documentation and the signature of the Python function.
+    An entry has the name, the docstring and the signature of the Python function.
     """
 
     __slots__ = ("__dict__", "__weakref__", "callee")

@@ -1,8 +1,8 @@
 """Worker threads: helpers that share the states of a batch, and threads that call LLVM.
 
 Python raises KeyboardInterrupt in the main thread only, between any two bytecodes. Objects that are
-written in Python, such as events and executors of the standard library, may then stay locked
-forever. This module uses only primitives written in C: start_new_thread, SimpleQueue and locks.
+written in Python, such as `threading.Event` and executors, may then stay locked forever. This
+module uses only primitives written in C: start_new_thread, SimpleQueue and locks.
 """
 
 import atexit
@@ -25,7 +25,7 @@ POLL = 0.2
 
 
 class Workers:
-    """Up to `most` threads that run the jobs of a queue; they start when needed and never end."""
+    """Up to `most` threads, which run the jobs of a queue; they start when needed and never end."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -40,7 +40,7 @@ class Workers:
         self.growing = allocate_lock()
 
     def start(self, count: int) -> int:
-        """Start threads until `count` threads run, at most `self.most`; return their number."""
+        """Start threads until `count` (at most `self.most`) run; return how many run."""
         with self.growing:
             while len(self.idents) < min(count, self.most):
                 try:
@@ -56,7 +56,7 @@ def _work(jobs: SimpleQueue[Job]) -> None:
 
 
 def wait_for(queue: SimpleQueue[T]) -> T:
-    """Return the next item of a queue; Ctrl-C ends the wait, whichever thread gets the signal."""
+    """Return the next item of a queue; Ctrl-C ends the wait, whichever thread receives it."""
     while True:
         with suppress(Empty):
             return queue.get(timeout=POLL)
@@ -65,7 +65,7 @@ def wait_for(queue: SimpleQueue[T]) -> T:
 # ------------------------------------------------------------------ rows of states
 
 HELPERS = Workers((os.cpu_count() or 1) - 1)
-"""The helper threads: one per core, less one for the thread of the caller."""
+"""The helper threads: one fewer than cores, since the caller's thread takes part."""
 
 
 def parallel_for(
@@ -74,9 +74,9 @@ def parallel_for(
     """Call work(start, stop) on blocks of at most `step` rows, each in the next free thread.
 
     Every block but the last has a multiple of `grain` rows; `step` must be a multiple of `grain`.
-    After an interrupt, the function waits for running blocks, so that nothing is written after it
-    returns. A second interrupt ends this wait while blocks may still be written: `work` must hold
-    references to its arrays.
+    After an interrupt, `parallel_for` waits for running blocks, so that nothing is written after
+    it returns. A second interrupt ends this wait while blocks may still be written; therefore,
+    `work` must hold references to its arrays.
     """
     threads = min(int(threads), HELPERS.most + 1)
     if threads == 1 or count < 2 * threads:
@@ -120,7 +120,7 @@ class _Loop:
         self.wake.put(None)
 
     def stop(self) -> None:
-        """Wait for running helpers; blocks that have not started are dropped."""
+        """Drop the blocks that have not started, and wait for helper threads at work."""
         deque(self.starts, maxlen=0)
         while len(self.ended) < len(self.begun):
             wait_for(self.wake)
@@ -130,7 +130,7 @@ class _Loop:
 
 
 class LlvmThread(Workers):
-    """A thread that calls LLVM; the process neither forks nor exits during its jobs.
+    """A thread that calls LLVM; the process neither forks nor exits during a job of the thread.
 
     Python raises KeyboardInterrupt in the main thread only. Thus Ctrl-C cannot interrupt LLVM here,
     is not lost in a finalizer of llvmlite, and reaches the caller without delay.
@@ -148,7 +148,7 @@ class LlvmThread(Workers):
             )
 
     def call(self, function: Callable[..., T], *args: Any) -> T:
-        """In this thread, call a function that uses LLVM; return its result.
+        """Call a function that uses LLVM in this thread, and return its result.
 
         The function runs to its end even if the caller is interrupted. If this thread is closed,
         cannot start or is the caller, or if Python exits, the function runs in the caller's thread.
@@ -188,9 +188,9 @@ class LlvmThread(Workers):
             job()
 
     def close(self) -> None:
-        """Drop queued jobs and wait for the running one; later calls run in the caller's thread.
+        """Drop queued jobs and wait for the running one.
 
-        `working` stays locked, so that no other thread uses LLVM afterwards.
+        The calling thread keeps `working` locked, so that no other thread uses LLVM afterwards.
         """
         self.closed = True
         with suppress(Empty):
@@ -199,7 +199,7 @@ class LlvmThread(Workers):
         self.working.acquire()
 
     def _after_fork(self) -> None:
-        """Release `working` after a fork; if Ctrl-C prevented its locking, interrupt again."""
+        """Release `working` after a fork; if Ctrl-C kept it from being locked, interrupt again."""
         try:
             self.working.release()
         except RuntimeError:
@@ -219,7 +219,7 @@ if hasattr(os, "register_at_fork"):  # registered last, to be called before the 
 def map_unordered(function: Callable[[int], T], count: int) -> Iterator[tuple[int, T]]:
     """Yield (k, function(k)) in order of completion, for k < `count`; all LLVM threads take part.
 
-    Jobs of other callers may run in between. After an interrupt, no further call begins.
+    Jobs of other callers may run in between. After an interrupt, `function` is not called again.
     """
     numbers = iter(range(count))
     answers: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()

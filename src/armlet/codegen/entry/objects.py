@@ -1,7 +1,7 @@
 """Access to Python objects from LLVM IR: array fields, flags, and functions of CPython and NumPy.
 
-`templates/objects.ll` has the functions that all entry points of a dtype share. `module_text`
-expands the short forms in templates, such as `field data of %a`.
+`templates/objects.ll` has the functions that all entry points with the same dtype share.
+`module_text` expands the abbreviations in templates, such as `field data of %a`.
 """
 
 import re
@@ -21,22 +21,22 @@ ARRAY = {
     "flags": "i32",
     "weakrefs": "ptr",
 }
-"""Field -> LLVM type in NumPy's array struct since 1.7; any object has the first two fields."""
+"""Field -> LLVM type, in NumPy's C struct of an array; all Python objects have the first two."""
 ALIGNED, READABLE, WRITEABLE, OWNED = 0x100, 0x101, 0x501, 0x505
-"""Cumulative NumPy flags: aligned; also C-contiguous; also writeable; also owner of its data."""
+"""NumPy flags, each added to those before: aligned, C-contiguous, writeable, owner of its data."""
 SPARES = 2
-"""Number of result arrays held for reuse: one is free while the caller still holds the other."""
+"""Number of results kept for reuse: one is free while the caller still holds the other."""
 
 PLACES = ("FALLBACK", "NAMES", "OTHERS", "SPARE_RESULTS", "OUT_NAME", "RESULTS")
 """The items of the tuple `%self` that an entry point receives, in order.
 
-FALLBACK is the Python function for calls that the entry point does not handle. NAMES has the
-argument names in the order of `@arrange`, OTHERS is a dict from values of an option to functions,
+FALLBACK is the Python function for calls that the entry point does not handle. NAMES is the tuple
+of all argument names, OTHERS is a dict from values of an option to the functions to call for them,
 SPARE_RESULTS is a list of results to reuse, and OUT_NAME is the tuple ("out",). RESULTS is the
 class that holds several results: `tuple` or a subclass without attributes of its own.
 """
 SLOT = 16
-"""Byte offset, in a callable object, of the pointer to its tuple `%self`."""
+"""Offset (bytes) of the pointer to the tuple `%self` in a callable object."""
 NUMBERS = {
     "ALIGNED": ALIGNED,
     "READABLE": READABLE,
@@ -51,11 +51,11 @@ WORDS = {
     "float64": {"@narrow": "bitcast", "@F": "double", "@BYTES": "8"},
     "float32": {"@narrow": "fptrunc", "@F": "float", "@BYTES": "4"},
 }
-"""Dtype -> short form -> replacement, for short forms that depend on the dtype."""
+"""Dtype -> abbreviation -> replacement, for abbreviations that depend on the dtype."""
 
 IR = read_blocks("objects.ll")
 FUNCTIONS = IR["functions"]()
-"""LLVM IR of the functions that all entry points of a dtype share, before expansion."""
+"""LLVM IR of the functions that all entry points with the same dtype share, not yet expanded."""
 DEFINITION = re.compile(r"^define (\w+ @(\w+)\([^)]*\))", re.MULTILINE)
 SHARED = {name: f"declare {head}" for head, name in DEFINITION.findall(FUNCTIONS)}
 """Name of a shared function -> its declaration."""
@@ -63,12 +63,12 @@ FIELD = re.compile(r"(%[\w.]+) = field (\w+) of (%[\w.]+)")
 
 
 def shared_functions(dtype: str) -> str:
-    """Return the LLVM IR module of the functions that all entry points of a dtype share."""
+    """Return the LLVM IR module of the functions that all entry points with `dtype` share."""
     return module_text([FUNCTIONS], dtype)
 
 
 def module_text(texts: Sequence[str], dtype: str) -> str:
-    """Return an LLVM IR module: declarations and `texts`, with all short forms expanded."""
+    """Return an LLVM IR module: declarations and `texts`, with all abbreviations expanded."""
     array = f"%array = type {{ {', '.join(ARRAY.values())} }}"
     text = "\n".join([array, IR["declarations"](), *texts])
     for short, long in {

@@ -1,9 +1,10 @@
 """The entry point from Python to a kernel, in LLVM IR that is compiled with the kernel.
 
-CPython calls `@vectorcall` to call a kernel, for one state or for a batch that takes up to a few
-milliseconds, by position or by name, with or without `out`. Contiguous arrays of the kernel's dtype
-are read in place; short vectors in lists or in other arrays are copied. All other calls, including
-invalid ones, go to a Python function, the first item of `%self` (see `objects.PLACES`).
+CPython calls a kernel through `@vectorcall`, with arguments by position or by name, and an optional
+`out`. The call may have one state, or a batch (one row per state) of up to a few milliseconds.
+Contiguous arrays of the kernel's dtype are read in place; short vectors in lists or other arrays
+are copied. All other calls, including invalid ones, run a Python function, the first item of
+`%self` (see `objects.PLACES`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,18 +21,18 @@ FEW = 32
 COPIED = 1024
 """Largest number of entries to copy from an input that cannot be read in place."""
 BATCH = 2**22
-"""Largest number of operations in one call, during which Ctrl-C must wait."""
+"""Largest number of operations in one call; Ctrl-C must wait until the call ends."""
 HELD = 2**18
-"""Largest number of operations in one call, during which other threads must wait."""
+"""Largest number of operations for which a batch keeps the GIL; longer batches release it."""
 CHECKED = 16
-"""Largest number of `out` arrays: each is checked for overlap with all arrays before it."""
+"""Largest number of arrays in `out`; each is checked for overlap with all arrays before it."""
 MANY = "@many_states = global ptr null"
 """Global variable: the address of the code for batches, null until this code is compiled."""
 IR = read_blocks("entry.ll")
 
 
 def most_rows(code: Lowered, operations: int = BATCH) -> int:
-    """Return how many rows, at least 1, can be computed with at most `operations` operations."""
+    """Return how many rows (at least 1) can be computed with up to `operations` operations."""
     return max(1, operations // max(1, len(code.operations)))
 
 
@@ -73,7 +74,7 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
 
 
 def dispatcher(inputs: int) -> str:
-    """Return LLVM IR of an entry point that dispatches calls by the value of an option."""
+    """Return LLVM IR of an entry point that forwards calls to the function for their option."""
     text = [_arguments(inputs, "slow", ()), IR["slow"](), IR["vectorcall"]()]
     return module_text([*SHARED.values(), *text], "float64")
 
@@ -132,7 +133,7 @@ def _merge_inputs(inputs: Sequence[Shape], outputs: Sequence[Shape], size: int) 
 
 
 def _arrays_of_out(inputs: int, outputs: int) -> Iterator[str]:
-    """Yield the lines that take at most CHECKED arrays %g0, %g1, … from `out`."""
+    """Yield the lines that take the arrays %g0, %g1, … (at most CHECKED) from `out`."""
     taken = outputs <= CHECKED
     yield "%make = icmp eq ptr %out, null"
     yield f"br i1 %make, label %have, label %{'take0' if taken else 'slow'}"

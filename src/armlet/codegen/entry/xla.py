@@ -1,8 +1,8 @@
 """The entry point from XLA, the compiler of JAX, to a kernel, in LLVM IR.
 
-XLA calls `@xla` with a call frame that has the addresses of arguments and results (XLA's C API for
-custom calls, a stable binary interface). On registration, XLA calls `@xla` to ask which version of
-that API it uses. `@xla` returns null, which means no error.
+XLA passes a call frame with the addresses of arguments and results to `@xla` (XLA's C API for
+custom calls, a stable binary interface). On registration, XLA calls `@xla` to ask for the version
+of this API that `@xla` implements. `@xla` returns null, which means no error.
 """
 
 from armlet.codegen.llvm.function import Target, Texts, modules
@@ -16,7 +16,7 @@ IR = read_blocks("xla.ll")
 def xla_entry(code: Lowered, target: Target, at_once: bool) -> tuple[str, Texts]:
     """Return the LLVM IR module of @xla, and the modules of the functions that @xla calls.
 
-    If `at_once`, a call needs `target.lanes` or more rows; otherwise, @xla computes row by row.
+    If `at_once`, @xla computes at least `target.lanes` rows together; otherwise, row by row.
     """
     functions = many_states_texts if at_once else one_state_texts
     texts = modules(target, functions(code, target))

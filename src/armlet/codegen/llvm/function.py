@@ -57,23 +57,23 @@ UNFUSED = {
     "fms": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {out}.p, {2}",
     "fnma": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {2}, {out}.p",
 }
-"""Replacements of fused operations on a machine without fused multiply-add."""
+"""Fused operation -> its replacement on a machine without fused multiply-add."""
 LIBRARY = {"exp": 1, "log": 1, "tanh": 1, "atan2": 2, "pow": 2}
-"""C library function, which is called lane by lane -> number of its operands."""
+"""C library function (called for one lane after the other) -> number of its operands."""
 LONG, BLOCK = 8000, 200
 """A function of more than LONG lines is cut into blocks of about BLOCK lines."""
 PREDECESSOR = re.compile(r"%([\w.]+) \]")
-"""Pattern of the label of a predecessor block in a phi node."""
+"""Pattern that finds the label of a predecessor block in a phi node."""
 Loaded = dict[tuple[str, int], str]
 """(input, index of an entry) -> name of the IR value that holds the loaded entry."""
 IR = read_blocks("function.ll")
 PACK = 8
-"""Number of angles in a vector, in the code for one state."""
+"""Number of angles per vector in the code for one state."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Target of compilation: dtype, lanes per vector, and whether multiply-adds are fused."""
+    """Target of compilation: dtype, lanes per vector, and whether it has fused multiply-adds."""
 
     dtype: str = "float64"
     lanes: int = 8
@@ -86,7 +86,7 @@ class Target:
 
 @dataclass
 class Body:
-    """LLVM IR of operations on vectors of `lanes` numbers: the lines, and the names of results."""
+    """LLVM IR that computes with vectors of `lanes` numbers: lines, and names of results."""
 
     code: Lowered
     target: Target
@@ -96,7 +96,7 @@ class Body:
     hoisted: Mapping[int, int] = field(default_factory=dict)
     """Operation index -> index in the array %hoisted, for results computed before the loop."""
     read: dict[int, str] = field(default_factory=dict)
-    """Operation index -> name, for hoisted results that the current basic block has loaded."""
+    """Operation index -> name of the value, for hoisted results loaded in this basic block."""
 
     def __post_init__(self) -> None:
         element, lanes = self.target.element, self.lanes
@@ -125,7 +125,8 @@ class Body:
     def _read(self, a: int) -> str:
         """Load a hoisted result into all lanes, once per basic block; return the value's name.
 
-        A load per block costs as little as a constant; a value held across blocks takes a register.
+        The result is loaded again in each block, which costs no more than reading a constant from
+        memory; kept across blocks, it would occupy a register.
         """
         if a not in self.read:
             out, F = f"%k{len(self.lines)}", self.target.element
@@ -146,7 +147,7 @@ class Body:
         self.lines += self.table[op].format(*operands, out=out).split("\n")
 
     def print(self, loaded: Mapping[tuple[str, int], str], first: int, last: int) -> None:
-        """Append operations `first` to `last` - 1; `loaded` has the names of input entries."""
+        """Append operations `first` to `last` - 1; `loaded` has the values of the input entries."""
         for run in self.code.runs(first, last):
             for i in run:
                 op, args = self.code.operations[i]
@@ -155,7 +156,7 @@ class Body:
             self.print_run(run)
 
     def print_run(self, run: range) -> None:
-        """Append a run of operations: either only sines and cosines, or only other operations."""
+        """Append a run of operations: only sines and cosines, or only other operations."""
         operations = {i: self.code.operations[i] for i in run}
         if any(op in TRIGONOMETRY for op, _ in operations.values()):
             self._trigonometry({(op, args[0]): i for i, (op, args) in operations.items()})
@@ -165,7 +166,7 @@ class Body:
                 self.emit(i, op, args)
 
     def outputs(self) -> Iterator[list[str]]:
-        """Yield the entries of each output as operands in LLVM IR."""
+        """Yield, for each output, the list of its entries as LLVM IR operands."""
         for output in self.code.outputs:
             yield [self.operand(y) for y in output.values]
 
@@ -217,11 +218,11 @@ class Body:
 
 
 def function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
-    """Return the LLVM IR of a function; the first of `lines` must be the label of a block.
+    """Return the LLVM IR of a function; the first of `lines` must be a block label.
 
-    LLVM schedules the instructions of a block in quadratic time, so a long function is cut into
-    blocks; the function runs as fast as before. The branches between blocks have a condition that
-    is always true. Since LLVM cannot prove this, it does not join the blocks again.
+    LLVM schedules the instructions of a basic block in quadratic time, so a long function is cut
+    into blocks, without becoming slower. The branches between the blocks have a condition that is
+    always true. Since LLVM cannot prove this, it does not join the blocks again.
     """
     head = f"define void @{name}({', '.join(arguments)}) #0 {{"
     if len(lines) <= LONG:
@@ -244,7 +245,7 @@ def function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
 
 
 def arguments_of(code: Lowered) -> tuple[dict[str, Input], list[str]]:
-    """Return a dict from pointer name to input, and the names of the pointers to results."""
+    """Return a dict from pointer names to inputs, and the list of names of pointers to results."""
     inputs = {f"in{k}": x for k, x in enumerate(code.inputs.values())}
     return inputs, [f"out{k}" for k in range(len(code.outputs))]
 
@@ -256,7 +257,7 @@ def pointers_of(code: Lowered) -> list[str]:
 
 
 def load_entries(x: Input, pointer: str, name: str, element: str, lines: list[str]) -> Loaded:
-    """Append loads of all entries of an input for one state; return the names of the values."""
+    """Append instructions that load the entries of `x`, starting at `pointer`; return them."""
     for k in range(x.size):
         lines += [
             f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
@@ -268,7 +269,7 @@ def load_entries(x: Input, pointer: str, name: str, element: str, lines: list[st
 def store_entries(
     values: Sequence[str], pointer: str, name: str, element: str, lines: list[str]
 ) -> None:
-    """Append stores of all entries of an output for one state."""
+    """Append instructions that store `values` as consecutive numbers, starting at `pointer`."""
     for k, value in enumerate(values):
         lines += [
             f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
@@ -294,9 +295,9 @@ def one_state(code: Lowered, target: Target) -> str:
 def many_states(code: Lowered, target: Target) -> str:
     """Return LLVM IR of `void @many(ptr in…, ptr out…, i64 from, i64 to)`, one state per lane.
 
-    Rows of states are read as vectors and transposed in registers. There must be at least as many
-    rows as lanes, since the last vector is filled up with rows that are computed again. Inputs of
-    rate "once" have one value for all states; operations on these alone run before the loop.
+    Each row is a state. Rows are read as vectors and transposed in registers. There must be at
+    least as many rows as lanes: the last vector may compute some rows again. Inputs of rate "once"
+    have one value for all states; operations on these inputs alone run before the loop over rows.
     """
     inputs, outputs = arguments_of(code)
     F = target.element
@@ -324,7 +325,7 @@ def many_states(code: Lowered, target: Target) -> str:
 
 
 def over_rows(lines: Iterable[str], lanes: int) -> list[str]:
-    """Return a loop over rows %from to %to - 1; `lines` compute one row per lane, from row %i."""
+    """Return a loop over rows %from to %to - 1; `lines` compute one row per lane: %i, %i + 1, …"""
     return IR["rows"](lines=lines, lanes=lanes).split("\n")
 
 
@@ -353,7 +354,7 @@ def module(target: Target, *texts: str) -> str:
 
 
 class Texts(Sequence[str]):
-    """Sequence of LLVM IR texts. A text is printed when a thread reads it by its index."""
+    """Sequence of LLVM IR texts, each generated when a thread reads it by its index."""
 
     def __init__(self, printers: Iterable[Callable[[], str]]) -> None:
         self.printers = list(printers)
@@ -370,5 +371,5 @@ class Texts(Sequence[str]):
 
 
 def modules(target: Target, texts: Sequence[str]) -> Texts:
-    """Return a sequence of LLVM IR modules, one for each text, with declarations."""
+    """Return a sequence of LLVM IR modules: one `module` for each of `texts`."""
     return Texts(partial(lambda k: module(target, texts[k]), k) for k in range(len(texts)))

@@ -1,4 +1,4 @@
-"""Print loops as LLVM IR, with carried values in registers and one run per vector lane."""
+"""Print loops as LLVM IR: carried values are in registers, and each vector lane has its own run."""
 
 from armlet.codegen.llvm.function import (
     Body,
@@ -21,17 +21,17 @@ IR = read_blocks("loop.ll")
 SCALARS = ("runs", "from", "to", "first", "steps", "every")
 """Integer arguments of a loop, after the pointers.
 
-The arrays have `runs` runs; runs `from` to `to` - 1 are computed. The first step has the index
-`first`. There are `steps` steps, and `every` steps per recorded row, both 1 or more.
+The arrays hold `runs` runs, of which runs `from` to `to` - 1 are computed. The first step has the
+index `first`. There are `steps` steps, and `every` steps per recorded row, both at least 1.
 """
 
 
 def loop_function(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> str:
-    """Return LLVM IR of `void @loop(ptr in…, ptr out…, i64 …)`: a program in a loop, for many runs.
+    """Return LLVM IR of `void @loop(ptr in…, ptr out…, i64 …)`, which computes runs of a loop.
 
     The last arguments are SCALARS. At least as many runs as lanes must be computed. The last vector
     may compute some runs again, so results must not overwrite the initial values of carried inputs.
-    In `code`, inputs that do not change with the steps must have the rate "once".
+    In `code`, the lowered body, inputs that are the same in all steps must have the rate "once".
     """
     text = _Text(loop, code, target, lanes)
     pointers, outputs = arguments_of(code)
@@ -60,7 +60,7 @@ def loop_function(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> 
 
 
 class _Text:
-    """Lines of a loop that computes one run per lane, from run %i on."""
+    """LLVM IR of a loop over steps, for runs %i, %i + 1, …, one per lane; methods append lines."""
 
     def __init__(self, loop: Loop, code: Lowered, target: Target, lanes: int) -> None:
         self.loop, self.lanes, self.F = loop, lanes, target.element
@@ -77,7 +77,7 @@ class _Text:
         return text
 
     def load_before(self, name: str, x: Input) -> None:
-        """Load an input before the loop, if it is carried or the same in all steps."""
+        """Before the loop, load an input if it is carried or the same in all steps."""
         if x.name in self.sources:
             self.starts |= self._of_runs(name, name, x)
             self.loaded |= {
@@ -89,7 +89,7 @@ class _Text:
             self.loaded |= self._of_all(name, name, x)
 
     def load_within(self, name: str, x: Input) -> None:
-        """Load an input inside the loop, if it changes with the steps or stages."""
+        """Inside the loop, load an input if it changes with the steps or stages."""
         if x.name in self.sources or x.rate in ("run", "once"):
             return
         number = "%stage" if x.rate == "stage" else "%step"
@@ -105,7 +105,7 @@ class _Text:
         self.loaded |= read(pointer, name, x)
 
     def record(self, name: str, entries: list[str]) -> None:
-        """Store an output in a row, if this step is the last one of the row or of the loop."""
+        """Store an output as a row, after the last step of the row or of the loop."""
         last = self.loop.stages - 1
         self.lines.append(IR["record"](name=name, last_stage=last, size=len(entries)))
         row, size = f"%{name}.row", f"%{name}.size"
@@ -124,7 +124,7 @@ class _Text:
         store_entries(entries, f"{pointer}.run", name, self.F, self.lines)
 
     def phis(self, values: list[list[str]]) -> list[str]:
-        """Return the phi nodes of carried inputs: initial value, or result of the previous step."""
+        """Return the phi nodes of carried inputs, each an initial value or a previous result."""
         return [
             f"{self.loaded[name, k]} = phi {self.V} [ {start}, %begun ], "
             f"[ {values[self.sources[name]][k]}, %turned ]"
@@ -132,7 +132,7 @@ class _Text:
         ]
 
     def _of_runs(self, pointer: str, name: str, x: Input) -> Loaded:
-        """Load an input that has a row for every run; return its entries, one vector each."""
+        """Load an input that has one row per run; return one vector per entry."""
         if self.lanes > 1:
             columns = load_columns(pointer, x.size, self.F, self.lanes, self.lines)
             return {(x.name, k): column for k, column in enumerate(columns)}
@@ -140,7 +140,7 @@ class _Text:
         return load_entries(x, f"{pointer}.run", name, self.F, self.lines)
 
     def _of_all(self, pointer: str, name: str, x: Input) -> Loaded:
-        """Load an input that is the same for all runs; return its entries, one vector each."""
+        """Load an input that is the same for all runs; return one vector per entry."""
         loaded = load_entries(x, pointer, name, self.F, self.lines)
         if self.lanes == 1:
             return loaded

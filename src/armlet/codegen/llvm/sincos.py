@@ -4,7 +4,7 @@ Range reduction subtracts k π/2, in several terms. Polynomials then approximate
 [-π/4, π/4], and the quadrant k mod 4 selects polynomial and sign. All this is computed in the
 dtype of the vector. Angles beyond `Constants.reach`, and NaN, are handled separately, without
 effect on other lanes: doubles by the C library, singles by conversion to double. Up to `reach`, the
-largest error of all singles is 1.54 ulp; the largest error observed for doubles is 1.6 ulp.
+largest error is 1.54 ulp over all singles, and 1.6 ulp over the doubles that were tried.
 """
 
 from collections.abc import Mapping
@@ -31,13 +31,13 @@ class Constants:
     quarter: Mapping[bool, tuple[float, ...]]
     """Whether multiply-adds are fused -> the terms p₀, p₁, … of a sum equal to π/2.
 
-    With fused multiply-adds, x - k p₀ is exact. Without, all terms but the last have so few bits
-    that their products with k are exact. All terms are positive, so that -0.0 stays -0.0.
+    With fused multiply-adds, x - k p₀ is exact. Without them, all terms but the last have so few
+    bits that their products with k are exact. All terms are positive, so that -0.0 stays -0.0.
     """
     sin: tuple[float, ...]
-    """Coefficients of a polynomial in r² for (sin r - r) / r³, lowest order first."""
+    """Coefficients of a polynomial in r² that approximates (sin r - r) / r³, lowest order first."""
     cos: tuple[float, ...]
-    """Coefficients of a polynomial in r² for (cos r - 1 + r²/2) / r⁴, lowest order first."""
+    """Coefficients of a polynomial in r² for (cos r - 1 + r²/2) / r⁴, in the same order."""
 
 
 # fmt: off
@@ -70,7 +70,7 @@ CONSTANTS = {
 # fmt: on
 """Dtype -> constants. The polynomials for doubles are from fdlibm.
 
-The polynomials for singles were fitted to minimize the largest relative error, each coefficient
+The polynomials for singles were fitted to minimize the largest relative error; each coefficient was
 rounded before the next was fitted. Without rounding, this error is 4e-9 (sine) or 1e-10 (cosine).
 """
 
@@ -102,7 +102,7 @@ def near(dtype: str, lanes: int, fuses: bool) -> str:
         return value
 
     def reduction(first: float, *middle: float, last: float) -> None:
-        """Append %r = x - k π/2; without fused operations, subtract rounding errors at the end."""
+        """Append code for %r = x - k π/2; without fused operations, compensate rounding errors."""
         r, lost = fma("%r0", "%k", number(-first), "%x"), ""
         for j, term in enumerate(middle, 1):
             before, r = r, fma(f"%r{j}", "%k", number(-term), r)

@@ -31,20 +31,20 @@ from armlet.codegen.templates import read_blocks
 IR = read_blocks("split.ll")
 OPERATIONS, ENTRIES = 4000, 500
 """A program with more operations, or more entries of arguments and results, is split. The programs
-of a seven-joint arm are shorter."""
+of a seven-joint arm stay below both limits."""
 SIZE, ANGLES = 300, 8
 """A chunk ends once it has SIZE operations; a run of sines has at most ANGLES different angles."""
 TOGETHER = 10
-"""Number of chunks compiled together, which takes a fraction of a second."""
+"""Number of chunks that are compiled as one module, in a fraction of a second."""
 ALIGNED = 64
 """Alignment of memory in bytes, so that no vector crosses a boundary of cache lines."""
 
 Chunk = list[range]
-"""Runs of operations that are printed as one function."""
+"""The runs of operations (see `Lowered.runs`) that are printed as one function."""
 
 
 class Place(NamedTuple):
-    """Memory slot of a value: name of a pointer, and offset from it in numbers or vectors."""
+    """Memory slot: the name of a pointer, and the offset from the pointer in numbers or vectors."""
 
     pointer: str
     entry: int
@@ -59,7 +59,7 @@ def is_long(code: Lowered) -> bool:
 
 
 def chunks_of(code: Lowered, first: int, last: int) -> list[Chunk]:
-    """Cut the operations `first` to `last` - 1, in their order, into chunks."""
+    """Return operations `first` to `last` - 1 as chunks, without changing the order."""
     chunks: list[Chunk] = []
     size = SIZE
     for run in code.runs(first, last):
@@ -91,7 +91,7 @@ def _split_run(code: Lowered, run: range) -> Iterator[range]:
 def places_of(
     code: Lowered, chunks: Sequence[Chunk], wanted: Iterable[Operand]
 ) -> tuple[dict[int, int], int]:
-    """Return the slots of results that are `wanted` or read by later chunks, and the slot count."""
+    """Return (operation index -> slot, slot count) for results `wanted` or read by later chunks."""
     until: dict[Operand, int] = {}
     for k, i in _with_chunk(chunks):
         op, args = code.operations[i]
@@ -126,7 +126,7 @@ def _with_chunk(chunks: Iterable[Chunk]) -> Iterator[tuple[int, int]]:
 
 @dataclass
 class _ChunkBody(Body):
-    """LLVM IR of a chunk, with loads from `sources` and stores of results at `targets`."""
+    """LLVM IR of a chunk, which loads operands from `sources` and stores results at `targets`."""
 
     sources: Mapping[int, Place] = field(default_factory=dict)
     targets: Mapping[int, Sequence[Place]] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class _ChunkBody(Body):
         self.lines.append(f"store {self.T} {value}, ptr {at}, align {self.bytes}")
 
     def print_chunk(self, chunk: Chunk) -> None:
-        """Append the operations of a chunk, and the stores of results that have memory slots."""
+        """Append the operations of a chunk, and instructions that store results in their slots."""
         for run in chunk:
             self.print_run(run)
             for i in run:
@@ -162,11 +162,12 @@ class _ChunkBody(Body):
 
 
 class _Functions:
-    """LLVM functions for a span of operations, one function per chunk, with pointers as arguments.
+    """LLVM functions for a range of operations, one function per chunk, with pointers as arguments.
 
-    `body` has the memory slots of inputs and results. Further slots are at %memory from `begin` on.
-    The last two arguments, %read and %written, both get %memory. Since no chunk loads a slot that
-    it stores, both are `noalias`, which saves LLVM the comparison of all loads with all stores.
+    `body` has the memory slots of inputs and results. The slots of other values begin at index
+    `begin` of %memory. The last two parameters, %read and %written, both receive %memory. They are
+    declared `noalias`, since no chunk loads a slot that it also stores; otherwise, LLVM would
+    compare all loads with all stores.
     """
 
     def __init__(
@@ -190,7 +191,7 @@ class _Functions:
         body.targets = targets
 
     def texts(self) -> list[Callable[[], str]]:
-        """Return functions that print texts; each text has up to TOGETHER LLVM functions."""
+        """Return Python functions; each returns a text with up to TOGETHER LLVM functions."""
         numbers = range(len(self.chunks))
         return [
             partial(self._functions, numbers[k : k + TOGETHER])
@@ -219,7 +220,7 @@ class _Functions:
 
 
 def _input_places(code: Lowered, *rates: str) -> dict[int, Place]:
-    """Return operation index -> memory slot, for entries of inputs with one of the `rates`."""
+    """Return operation index -> memory slot, for the entries of inputs that have one of `rates`."""
     pointer = {x.name: name for name, x in arguments_of(code)[0].items() if x.rate in rates}
     return {
         i: Place(pointer[args[0]], args[1])
@@ -267,7 +268,7 @@ def many_states_texts(code: Lowered, target: Target) -> Texts:
     """Return LLVM IR texts to compile separately: first @many, then the functions that it calls.
 
     If the program is split, @many transposes inputs, calls the chunks and transposes outputs. Slots
-    of inputs come first, then slots of outputs that are the same in all states, then the rest.
+    of inputs come first, then slots of outputs that are the same in all states, then all others.
     """
     if not is_long(code):
         return Texts([partial(many_states, code, target)])
@@ -328,5 +329,5 @@ def many_states_texts(code: Lowered, target: Target) -> Texts:
 
 
 def _key(value: Operand) -> Operand | str:
-    """Return a dict key for an output entry; the keys of 0.0 and -0.0 differ."""
+    """Return a dict key for an output entry; 0.0 and -0.0 have different keys."""
     return bits(value) if isinstance(value, float) else value

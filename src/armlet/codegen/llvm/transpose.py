@@ -1,10 +1,11 @@
-"""LLVM IR that converts rows of states to vectors with one state per lane, and back.
+"""LLVM IR that converts rows to columns, and back.
 
-A block has as many rows as a vector has lanes. It is read as vectors along the rows, transposed in
+A row holds one state. A column is a vector with the same entry of several states, one per lane. A
+block has as many rows as a vector has lanes. It is read as vectors along the rows, transposed in
 registers by a butterfly of shuffles, and written as full vectors. A vector that is longer than the
 rest of its row continues in the next row. Only loads beyond the end of the block are masked, since
-not all processors prefetch for masked loads: on a Zen 3, torques of 100,000 states of seven joints
-take 16 ns per state in float32, and 22 ns if all loads are masked.
+not all processors prefetch for masked loads: on a Zen 3, the torques of a seven-joint arm (float32,
+100,000 states) take 16 ns per state, and 22 ns if all loads are masked.
 """
 
 from armlet.codegen.llvm.types import BYTES, type_suffix, vector_type
@@ -14,7 +15,7 @@ IR = read_blocks("transpose.ll")
 
 
 def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str]) -> list[str]:
-    """Append loads of the rows from %i on; return the columns of the rows, one vector each."""
+    """Append instructions that load one row per lane, from row %i on; return the columns."""
     V = vector_type(element, lanes)
     columns: list[str] = []
     for start in range(0, size, lanes):
@@ -40,7 +41,7 @@ def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str
 def store_columns(
     name: str, columns: list[str], element: str, lanes: int, lines: list[str]
 ) -> None:
-    """Append stores of columns, one vector each, to the contiguous rows from %i on.
+    """Append instructions that store `columns` as contiguous rows, from row %i on.
 
     There is one row per lane, so the rows fill as many vectors as there are columns. Shuffles
     assemble each stored vector from the rows that it overlaps.
@@ -65,7 +66,7 @@ def store_columns(
 
 
 def _gather(sources: list[tuple[str, int]], name: str, V: str, lanes: int, lines: list[str]) -> str:
-    """Return a vector whose lane k comes from the (vector, lane) in `sources[k]`."""
+    """Return a vector whose lane k is copied from `sources[k]`, a pair (vector, lane)."""
     first, *others = dict.fromkeys(vector for vector, _ in sources)
     whole, order = first, [lane for _, lane in sources]
     for step, other in enumerate(others or ["poison"]):
@@ -84,7 +85,7 @@ def _gather(sources: list[tuple[str, int]], name: str, V: str, lanes: int, lines
 def _row_pointers(
     tag: str, rows: str, size: int, column: int | str, element: str, lanes: int, lines: list[str]
 ) -> list[str]:
-    """Return pointers to entry `column` of the rows from %i on, one row per lane."""
+    """Return one pointer per lane, to entry `column` of rows %i, %i + 1, …"""
     pointers = [f"%{tag}{r}" for r in range(lanes)]
     for r, at in enumerate(pointers):
         lines += [
@@ -97,7 +98,7 @@ def _row_pointers(
 
 
 def _transpose(rows: list[str], name: str, V: str, lanes: int, lines: list[str]) -> list[str]:
-    """Transpose `rows`, one per lane, by a butterfly of shuffles; return the columns."""
+    """Return the columns of `rows`, one row per lane, computed by a butterfly of shuffles."""
     step = 1
     while step < lanes:
         low = [k if not k & step else lanes + k - step for k in range(lanes)]
@@ -122,7 +123,7 @@ def _transpose(rows: list[str], name: str, V: str, lanes: int, lines: list[str])
 
 
 def columns_from_rows(name: str, size: int, begin: int, element: str, lanes: int) -> str:
-    """Return LLVM IR of `void @name(ptr rows, ptr columns, i64 i)`: copy rows to columns.
+    """Return LLVM IR of `void @name(ptr rows, ptr columns, i64 i)`, which copies rows to columns.
 
     The first row is i, the first column is `begin`. The last columns may be copied twice.
     """
@@ -148,7 +149,7 @@ def columns_from_rows(name: str, size: int, begin: int, element: str, lanes: int
 
 
 def rows_from_columns(name: str, places: list[int], element: str, lanes: int) -> str:
-    """Return LLVM IR of @name(rows, columns, i): copy column `places[k]` to entry k of each row."""
+    """Return LLVM IR of @name(rows, columns, i): column `places[k]` becomes entry k of each row."""
     V, size = vector_type(element, lanes), len(places)
     lines: list[str] = []
     columns = [f"%c{k}" for k in range(min(lanes, size))]
@@ -175,6 +176,6 @@ def rows_from_columns(name: str, places: list[int], element: str, lanes: int) ->
 
 
 def _by_columns(name: str, size: int, lanes: int, lines: list[str]) -> str:
-    """Return @name: a loop in which `lines` copy columns from %column on, one column per lane."""
+    """Return LLVM IR of @name: a loop in which `lines` copy `lanes` columns, from %column on."""
     last = max(0, size - lanes)
     return IR["by_columns"](name=name, lines=lines, lanes=lanes, last=last)

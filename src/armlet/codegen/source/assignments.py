@@ -15,7 +15,7 @@ from armlet.graph import Program, Traced
 from armlet.graph.signature import Shape
 
 LONGEST = 4
-"""Largest number of terms of a sum, and of factors of a product, on one line."""
+"""Largest number of terms in a sum, and of factors in a product, on one line."""
 LETTERS = {
     "inverse_dynamics": ("tau",),
     "inertia_matrix": ("H",),
@@ -80,7 +80,7 @@ class Result(NamedTuple):
     name: str
     shape: Shape
     entries: tuple[Assignment, ...]
-    """For each entry its name, and the variable or number that the entry equals."""
+    """The name of each entry, and the variable or number that the entry equals."""
 
 
 class Assignments(NamedTuple):
@@ -101,7 +101,7 @@ class Assignments(NamedTuple):
 
     @property
     def copies(self) -> list[Assignment]:
-        """The entries of results that only copy a number or another variable."""
+        """The entries of results that equal a number or a variable of another name."""
         return [y for result in self.results for y in result.entries if y.name != y.value]
 
 
@@ -150,7 +150,7 @@ def assignments(program: Program) -> Assignments:
 
 
 def _nested(program: Program) -> set[int]:
-    """Return the indices of operations to write inside the expression of their only user."""
+    """Return the indices of operations to write inside the only expression that uses them."""
     outputs = [y for output in program.outputs for y in output.flat]
     operands = (a for _, _, args in program.nodes for a in args)
     every = (*operands, *outputs, *outputs)  # outputs count twice, to become variables
@@ -287,7 +287,7 @@ class _Names:
 
 
 def _letters(program: Program) -> list[str]:
-    """Return the program's output names, else those in LETTERS, else out or out1, out2, …"""
+    """Return names for the outputs: those of the program or LETTERS, else out or out1, out2, …"""
     count = len(program.outputs)
     if program.names:
         return [LETTERS.get(name, (name,))[0] for name in program.names]

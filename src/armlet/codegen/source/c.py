@@ -1,7 +1,7 @@
 """Print programs as functions in C, C++ and CUDA, from a table of operations.
 
 A function takes one array per argument and per result, with matrices stored row by row. It reads
-all arguments before it writes results, so that a result may overwrite an argument.
+all arguments before it writes results, so that an array may be both argument and result.
 """
 
 import re
@@ -55,7 +55,7 @@ FUSED = {
 LIBRARY = ("abs", "exp", "log", "tanh", "atan2", "pow", "floor")
 """Functions of the C library other than sin, cos and sqrt."""
 OWN_SINES = {name: f"armlet_{name}{{f}}({{0}})" for name in TRIGONOMETRY}
-"""Expressions of sin and cos that call armlet's own functions, which are printed as well."""
+"""sin and cos -> calls of armlet's own functions, which are printed as well."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class Language:
     array: str = "{T} {name}[{size}]"
     entry: str = "{0}[{1}]"
     first: tuple[str, ...] = ()
-    """Parameters in front of the arguments of the program."""
+    """Additional parameters, in front of those of the program."""
     opening: tuple[str, ...] = ()
-    """Lines in front of the operations of the program."""
+    """Lines before the operations of the program."""
     library: str = ""
     """Template of a line for each function of LIBRARY that is called."""
     kernel: str = ""
@@ -154,7 +154,7 @@ class Printer:
         return f"T(-v{a})" if self.language.generic else f"-v{a}"
 
     def preamble(self, *codes: Lowered) -> str:
-        """Return the text in front of the functions: includes and required helper functions."""
+        """Return the text before the functions: includes and required helper functions."""
         ops = {op for code in codes for op, _ in code.operations}
         texts = []
         if self.language.fma_preamble and self.fused and ops & FUSED.keys():
@@ -360,7 +360,7 @@ def print_function(
 
 
 def symbols_as_argument(old: Program) -> Program:
-    """Replace the symbols of a program, in order, by entries of a last argument `constants`."""
+    """Replace the symbols of a program, in order, by the entries of a new argument `constants`."""
     symbols = old.symbols
     if not symbols:
         return old

@@ -1,7 +1,7 @@
 """Print programs for people to read: a plain listing, Python, MATLAB, Julia and LaTeX.
 
-Each notation has a table of operations and a function that prints the same assignments, one per
-line. In Python, MATLAB and Julia, symbolic constants are parameters that are passed by name.
+Each notation has a table of operations and a function that prints the assignments of a program,
+one per line. In Python, MATLAB and Julia, symbolic constants are passed by name.
 """
 
 import re
@@ -90,7 +90,7 @@ LATEX = {
     **{op: rf"\{op}({{0}})" for op in ("sin", "cos", "exp", "log", "tanh")},
     **{op: rf"\{op}({{0}}, {{1}})" for op in ("min", "max")},
 }
-"""Operation -> text in LaTeX; a comparison, with value 1 or 0, is in Iverson brackets."""
+"""Operation -> text in LaTeX; comparisons, whose value is 1 or 0, are in Iverson brackets."""
 NUMPY = re.compile(
     r"\b(arctan2|cos|exp|float_power|floor|log|maximum|minimum|sign|sin|sqrt|tanh|where)\("
 )
@@ -144,7 +144,7 @@ def rows_of(result: Result) -> list[list[str]]:
 
 
 def listing(code: Assignments, name: str, count: Count) -> str:
-    """Return a listing: uncounted lines, counted lines, then results that copy a value."""
+    """Return a listing: `code.constants`, `code.lines` and `code.copies`, one per line."""
     lines = [f"# {one_line(name)}({', '.join(code.arguments)}): {count}"]
     if code.constants:
         lines += ["", f"# {OFF_LINE}", *(statement(line, PLAIN) for line in code.constants)]
@@ -158,7 +158,7 @@ def listing(code: Assignments, name: str, count: Count) -> str:
 
 
 def python(code: Assignments, name: str, count: Count) -> str:
-    """Return a Python function of NumPy arrays; symbolic constants are keyword arguments."""
+    """Return Python code with NumPy; symbolic constants are keyword arguments."""
     body = _body(code, _entries(code, "{0} = {1}[{2}]", 0), PYTHON, "# ")
     results = [_numpy_array(result) for result in code.results]
     comma = "" if code.single or len(results) > 1 else ","
@@ -183,7 +183,7 @@ def _numpy_array(result: Result) -> str:
 
 
 def matlab(code: Assignments, name: str, count: Count) -> str:
-    """Return a MATLAB or Octave function; symbolic constants are fields of the last argument."""
+    """Return MATLAB or Octave code; symbolic constants are fields of the last argument."""
     entries = [f"{symbol} = constants.{symbol};" for symbol in code.symbols]
     entries += _entries(code, "{0} = {1}({2});", 1)
     body = _body(code, entries, MATLAB, "% ", ";")
@@ -197,7 +197,7 @@ def matlab(code: Assignments, name: str, count: Count) -> str:
 
 
 def julia(code: Assignments, name: str, count: Count) -> str:
-    """Return a Julia function of arrays; symbolic constants are keyword arguments."""
+    """Return Julia code; symbolic constants are keyword arguments."""
     body = _body(code, _entries(code, "{0} = {1}[{2}]", 1), JULIA, "# ")
     body.append(f"return {', '.join(map(JULIA_ARRAY.write, code.results))}")
     head = _call(f"function {name}", code.arguments, code.symbols)
@@ -216,7 +216,7 @@ class ArrayNotation(NamedTuple):
     """Separator between the rows of a matrix."""
     matrix: str
     other: str
-    """Template of an array with more axes, to fill with entries, reversed shape and axis order."""
+    """Template of an array with more than two axes; takes entries, reversed shape, axis order."""
 
     def write(self, result: Result) -> str:
         """Return a result as the text of an array, or of a scalar."""

@@ -31,7 +31,7 @@ class Computation(Protocol):
         """Return the computation's kernel for float64 or float32."""
 
     def record(self, arrays: Sequence[Any]) -> Any:
-        """Record the computation in the graph of traced arrays, and return the results."""
+        """Record the computation in the graph of the traced `arrays`, and return the results."""
 
 
 def library_of(arrays: Iterable[Any], out: Any = None) -> ModuleType | None:
@@ -85,5 +85,5 @@ def broadcast_mapped(
 
 
 def extra_axes(shape: Shape, derivative: Shape) -> tuple[int, ...]:
-    """Return the axes to sum a derivative over: its leading axes that the input does not have."""
+    """Return the leading axes that a derivative has and its input lacks: sum over these axes."""
     return tuple(range(len(derivative) - len(shape)))

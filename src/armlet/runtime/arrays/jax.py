@@ -1,6 +1,6 @@
 """Kernels on JAX arrays, with `jit`, `vmap` and forward and reverse derivatives of any order.
 
-A JAX primitive evaluates kernels; in compiled functions, XLA calls their machine code. The
+A JAX primitive evaluates kernels; under `jit`, XLA calls the machine code of the kernel. The
 derivative along tangents is the same primitive with the kernel of `Program.jvp`, which is linear in
 the tangents. The transpose of this derivative is the primitive with the kernel of `Program.vjp`.
 """
@@ -88,8 +88,8 @@ def _device_axes(aval: Any) -> frozenset[Any]:
 kernel_p = Primitive("armlet_kernel")
 """The JAX primitive that evaluates a kernel.
 
-If the kernel is linear in its last arguments, `transpose` is the kernel of the transposed map. The
-arguments of `transpose` are the other arguments, followed by the cotangents of the results.
+If the kernel is linear in its last arguments, `transpose` is the kernel of the transposed linear
+map. It takes the other arguments of the kernel, followed by the cotangents of the results.
 """
 kernel_p.multiple_results = True
 

@@ -15,7 +15,7 @@ from armlet.runtime.arrays import ON_A_GPU, Computation, broadcast_mapped, extra
 from armlet.runtime.kernel import Kernel
 
 transforms_are_active = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
-"""PyTorch's function that tells whether a transform of torch.func, such as vmap, is active."""
+"""Function of PyTorch that returns whether a transform of torch.func, such as vmap, is active."""
 RECORDING = (torch._C._TorchDispatchModeKey.PROXY, torch._C._TorchDispatchModeKey.FAKE)
 """The dispatch modes in which PyTorch records operations."""
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
@@ -78,7 +78,7 @@ def _tensor(name: str, x: Any, kernel: Kernel) -> torch.Tensor:
 
 
 def _check_unrecorded(name: str) -> None:
-    """Raise DataError if PyTorch records operations, since it would record results as constants."""
+    """Raise DataError if PyTorch is recording: it would record the results as constants."""
     if torch.jit.is_tracing() or any(torch._C._get_dispatch_mode(mode) for mode in RECORDING):
         raise DataError(
             f"{name} is called while PyTorch records operations (torch.func.linearize, make_fx, "
@@ -115,7 +115,7 @@ class KernelFunction(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *cotangents: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        """Return the cotangents of the tensors, from the cotangents of the results."""
+        """Return the cotangents of the arguments, from the cotangents of the results."""
         tensors = ctx.saved_tensors
         derivatives = _run(ctx.kernel.vjp, (*tensors, *cotangents), ctx.threads)
         summed = (
@@ -126,7 +126,7 @@ class KernelFunction(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: torch.Tensor | None) -> tuple[torch.Tensor, ...]:
-        """Return the tangents of the results, from the tangents of the tensors."""
+        """Return the tangents of the results, from the tangents of the arguments."""
         tensors = ctx.saved_tensors
         full = (
             torch.zeros_like(x) if tangent is None else tangent
