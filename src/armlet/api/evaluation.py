@@ -70,7 +70,7 @@ def evaluate(
 
 
 class RobotQuantity:
-    """A quantity of a robot with its options; its program and kernels are computed once."""
+    """A quantity of a robot with fixed options; the program and the kernels are computed once."""
 
     def __init__(self, robot: RobotModel, name: str, options: Mapping[str, Any]) -> None:
         self.robot, self.name, self.options = robot, name, options
@@ -89,15 +89,15 @@ class RobotQuantity:
 
     @cached_property
     def traced_groups(self) -> dict[str, dict[str, Any]]:
-        """Group -> {name: constant}, for groups with at least one traced constant."""
+        """Group of constants -> {name: value}, for groups with at least one traced value."""
         named = {group: self.robot.constants(group) for group in GROUPS}
         return {group: x for group, x in named.items() if graph_of([[*x.values()]])}
 
     def record(self, arrays: Sequence[Any]) -> Any:
         """Record the quantity in the graph of the traced arrays; return its traced results.
 
-        The groups of constants in `traced_groups` become arguments of the program. The search for
-        the program cannot know the values of traced constants, and replaces them by 1.
+        The groups of constants in `traced_groups` become arguments of the program. The values of
+        traced constants are not known during the search for the program, which uses 1 instead.
         """
         groups = self.traced_groups
         names = [name for values in groups.values() for name in values]
@@ -115,7 +115,7 @@ class RobotQuantity:
 
 
 def quantity_of(robot: RobotModel, name: str, options: Mapping[str, Any]) -> RobotQuantity:
-    """Return the quantity of a robot with its options, cached in the robot."""
+    """Return a quantity of a robot with these options; the result is cached in the robot."""
     key = ("quantity", name, *sorted(options.items()))
     return robot._once(key, lambda: RobotQuantity(robot, name, options))
 
@@ -124,10 +124,10 @@ def quantity_of(robot: RobotModel, name: str, options: Mapping[str, Any]) -> Rob
 
 
 class QuantityMethod:
-    """A method of `Robot` that each robot connects with compiled code of its own.
+    """A method of `Robot` for which each robot has its own compiled code.
 
-    On a robot, the attribute is an `Entry`, the same object before and after its first call.
-    Methods that a subclass overrides, or that return nan at singular postures, are bound methods.
+    Access on a robot returns an `Entry`, the same object before and after its first call. A
+    method that a subclass overrides, or that can return nan, is an ordinary bound method.
     """
 
     def __init__(self, func: Callable[..., Any]) -> None:
@@ -143,7 +143,7 @@ class QuantityMethod:
 
 
 def with_quantity_methods(cls: C) -> C:
-    """Replace a class's methods for quantities by `QuantityMethod`s, and return the class."""
+    """Replace each method that computes a quantity by a `QuantityMethod`; return the class."""
     for name in QUANTITIES:
         setattr(cls, name, QuantityMethod(vars(cls)[name]))
     return cls
@@ -154,7 +154,7 @@ def _connect_method(
 ) -> None:
     """Connect a method of this robot with compiled code, which runs the kernel directly.
 
-    The first call with each frame, and the first call with a wrench, add an entry for this case.
+    The first call with a new frame, or with a wrench, adds an entry for later calls of this kind.
     Entries do not belong to the robot's data: pickles and copies leave them out.
     """
     method, quantity = getattr(robot, name), QUANTITIES[name]
@@ -180,7 +180,7 @@ def _connect_method(
 
 
 def _mask_singular(quantity: RobotQuantity, q: ArrayLike, results: Any) -> None:
-    """Set results at singular postures, where they would be arbitrary, to nan; then warn."""
+    """Set `results` to nan at singular postures, where the values are arbitrary; then warn."""
     robot, frame = quantity.robot, quantity.options.get("frame", quantity.robot.tool)
     kernel = quantity_of(robot, "jacobian", quantity.options).kernel_for("float64")
     singular = is_singular(kernel.evaluate(q))

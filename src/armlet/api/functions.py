@@ -38,14 +38,14 @@ def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., An
     """Decorate a Python function to count, compile, differentiate or print it as a program.
 
     The function is called once with traced arrays, which record the operations of NumPy functions,
-    of `armlet.math` and of robot methods. The result is one program, simplified as a whole, in
-    which the quantities of robots share their common operations.
+    of `armlet.math` and of robot methods. The result is one program, simplified as a whole;
+    operations that several quantities have in common are computed once.
 
     Parameters
     ----------
     *robots : Robot
-        The first robot determines the default shapes of the arguments q, qd, qdd and tau. With a
-        robot, the argument t (time) is a scalar by default.
+        The first robot determines the default shapes of the arguments q, qd, qdd and tau. If there
+        is a robot, the argument t (time) is a scalar by default.
     **shapes : int, tuple of int or Input
         The shapes of further arguments for one state: `target=3`, `gains=(2, 6)`, `dt=()`. With
         `armlet.Input(name, shape, "once")`, a call may pass one value for all states. An argument
@@ -128,14 +128,14 @@ class Function:
         threads: int = 1,
         **named: ArrayLike,
     ) -> Results:
-        """Compute results for one state or many; arguments are passed by position or by name."""
+        """Return the results for one state or many; arguments are passed by position or by name."""
         if threads == 1 and not self.kernel.takes_long(arrays):
             self.kernel.compiled().connect(self)  # later calls run the compiled entry
         results: Results = self._fallback(*arrays, out=out, threads=threads, **named)
         return results
 
     def _fallback(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
-        """Handle calls that compiled code refuses: several threads, long batches, other types."""
+        """Handle calls with several threads, long batches or arrays of other libraries."""
         if named:
             arrays = in_order(self.program, arrays, named)
         if library := library_of(arrays, out):
@@ -143,7 +143,7 @@ class Function:
         return self.kernel(*arrays, out=out, threads=threads)
 
     def count(self) -> Count:
-        """Return the number of operations, counted as in the literature."""
+        """Return the numbers of operations as a `Count`, by the conventions of the literature."""
         return self.program.count()
 
     def source(self, target: str = "c", **options: str | bool | None) -> str:
@@ -156,7 +156,7 @@ class Function:
         return self.program.derivative(wrt, mode)
 
     def function(self, library: str | ModuleType = np) -> Callable[..., Any]:
-        """Convert the program to a function of arrays of a library; see `Program.function`."""
+        """Return a function that runs the program on library arrays; see `Program.function`."""
         return self.program.function(library)
 
     def __repr__(self) -> str:
@@ -179,7 +179,7 @@ class Function:
         return Composition(self.__name__, self.inputs, recording, outputs, single, names)
 
     def _outputs(self, result: Any) -> tuple[list[Any], bool, Names | None]:
-        """Return the result arrays, whether the result is a single array, and result names."""
+        """Return (arrays in the result, whether the result is a single array, names of results)."""
         names = getattr(result, "_fields", None)
         if isinstance(result, Mapping):
             names, result = tuple(result), tuple(result.values())

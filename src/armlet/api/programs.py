@@ -27,7 +27,9 @@ Option = (
 
 
 def formulations(quantity: str) -> dict[str, Formulation]:
-    """Return the formulations of a quantity by name, with their source and order of growth.
+    """Return the formulations (algorithms) that compute a quantity, by name.
+
+    Each formulation has metadata, such as `source` (literature) and `growth` (operation count).
 
     Examples
     --------
@@ -54,24 +56,24 @@ def trace(
     ----------
     robot : Robot
     quantity : str or sequence of str
-        One quantity or several, such as "inverse_dynamics"; see `armlet.QUANTITIES`. The program
-        of several quantities computes their common operations once.
+        One quantity or several, such as "inverse_dynamics"; see `armlet.QUANTITIES`. A program
+        for several quantities computes common operations once.
     formulation : str or mapping of str to str, optional
         A name in `armlet.formulations(quantity)`, or a mapping from quantities to such names.
         A named formulation is traced in canonical frames and not simplified. By default the
         program is the cheapest that a search over formulations, frames and simplifications finds.
     constants : mapping of str to str, optional
         Group ("geometry", "inertia", "gravity" or "drive") -> how its constants enter the program:
-        "fixed" (as numbers, the default), "symbolic" (by name) or "argument" (passed in a call).
+        "fixed" (as numbers, the default), "symbolic" (by name) or "argument" (passed in each call).
     minimal : bool
-        Whether to lump inertial parameters first, which saves operations for the same results.
+        Whether to lump inertial parameters first, which saves operations and keeps the results.
     minimize : {"operations", "multiplications", "additions"}
-        The objective of the search.
+        The count that the search minimizes.
     **options
-        Options of the quantity. `wrench=True` adds an argument, the wrench that the tool exerts on
+        Options of the quantity. `wrench=True` adds the argument `wrench`, which the tool exerts on
         the world. `frame="…"` names the frame of kinematic quantities (by default the tool).
-        `inertia_matrix="…"` or `bias="…"` sets the formulation of this quantity inside another one.
-        With several quantities, an option applies to all quantities that take it; `frame` may be
+        `inertia_matrix="…"` or `bias="…"` sets the formulation of H or b inside another quantity.
+        With several quantities, an option applies to all quantities that accept it; `frame` may be
         a list of frames, or a mapping from quantities to frames or lists of frames.
 
     Returns
@@ -120,10 +122,10 @@ def cheapest(
     minimize: str = "operations",
     **options: Option,
 ) -> SearchResult:
-    """Search for the cheapest program for a quantity of a robot.
+    """Search for the program of least cost that computes one or more quantities of a robot.
 
-    The search tries formulations, positions of frame origins along their axes, and units of length,
-    and simplifies the best program. The result is cached.
+    The search tries formulations, positions of frame origins along joint axes, and units of length.
+    It then simplifies the best program. The result is cached on disk.
 
     Parameters
     ----------
@@ -134,7 +136,7 @@ def cheapest(
     -------
     SearchResult
         The program, its formulation, its arrangement (frame origins and unit of length), and the
-        count after each search step. For several quantities, the result names the formulation of
+        operation count after each step. For several quantities, the result names the formulation of
         each, but only one arrangement: the first that is not canonical.
 
     Examples
@@ -180,7 +182,7 @@ def compile(
     Returns
     -------
     Kernel
-        A callable for the arrays of one state or a batch, compiled on its first call.
+        A callable that takes arrays for one state or a batch. The first call compiles it.
 
     Examples
     --------
@@ -229,16 +231,17 @@ def minimal_parameters(
         a set computed numerically, from the rank of the regressor at random states, as always for
         robots with joints that are neither revolute nor prismatic.
     of : {"torques", "gravity"}
-        "torques": the parameters of all torques. "gravity": the parameters of gravity torques
-        (empty without gravity); `rotors` and `friction` must be False, as drives have no effect.
+        "torques": parameters of all joint torques. "gravity": parameters of gravity torques (none
+        without gravity); drives do not affect these, so `rotors` and `friction` must be False.
     zero : sequence of str
         Standard parameters that are zero, such as "Jxy3" of a symmetric link. If any are named, the
-        set is always computed as for "rank", since the closed forms do not allow for zeros.
+        set is computed as for kind="rank", since the closed forms do not allow for zeros.
 
     Returns
     -------
     MinimalParameters
-        Names, expressions, values, the matrix `Lam`, and methods that return full sets.
+        Names, expressions and values of the minimal parameters, the matrix `Lam` that maps standard
+        parameters to minimal ones, and methods that return full sets of standard parameters.
 
     Examples
     --------

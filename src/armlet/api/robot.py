@@ -26,10 +26,10 @@ Triple = tuple[Array, Array, Array]
 
 @with_quantity_methods
 class Robot(RobotModel):
-    """A serial arm or tree of bodies, each moved by one joint; joint i has the position q[i].
+    """A serial arm or a tree of bodies, each of which is moved by one joint.
 
-    With coupled joints, one entry of q moves several joints: `joint_names` names the entries of q,
-    and `joint_positions(q)` returns the positions of all joints.
+    The position of joint i is q[i], unless joints are coupled: then one entry of q moves several
+    joints, `joint_names` names the entries of q, and `joint_positions(q)` returns all positions.
 
     Robots are created by `armlet.load`, `Robot.from_dh` and `armlet.general_arm`, among others.
     A robot is immutable, hashable and picklable, and equal to robots with the same data. The
@@ -106,7 +106,7 @@ class Robot(RobotModel):
         >>> arm.gravity_torque([0, 0]).round(4).tolist()
         [19.62, 4.905]
 
-        Names in place of numbers are symbols: for tracing, operation counts and formulas. Names
+        A name in place of a number is a symbol, for tracing, operation counts and formulas. Symbols
         need convention="modified"; the robot's frames are then those of the table.
 
         >>> beam = (0, 0, 0, 0, 0, "J", "c", 0, 0, "m")
@@ -257,7 +257,7 @@ class Robot(RobotModel):
         """Operational-space model D, C, G: wrench D a + C + G for acceleration a of a frame.
 
         Returns D of shape (..., 6, 6), C and G of shape (..., 6): moment first, in base axes. The
-        robot must have at most six joints, and all must move the frame (by default the tool). At
+        robot must have at most six joints; each must move the frame (by default the tool). At
         singular postures the results are nan, with a `DataWarning`.
         """
         return evaluate(self, Robot.cartesian_model, (q, qd), out, threads, frame=frame)
@@ -283,7 +283,7 @@ class Robot(RobotModel):
     def friction_torque(self, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """Friction torques of the drives: viscous, Coulomb and constant.
 
-        Returns shape (..., n). Of other quantities, only `passive_torque` has friction by default.
+        Returns shape (..., n). By default, only `passive_torque` also includes friction.
         """
         return evaluate(self, Robot.friction_torque, (qd,), out, threads)
 
@@ -331,7 +331,7 @@ class Robot(RobotModel):
 
         Returns shape (..., n, p), one column per parameter: the minimal parameters by default,
         ten per body with parameters="standard", or any `MinimalParameters` of this robot.
-        `rotors` and `friction` add drive parameters; a `MinimalParameters` implies both options.
+        `rotors` and `friction` add drive parameters; a `MinimalParameters` sets both options.
         """
         options = {"parameters": parameters, "rotors": rotors, "friction": friction}
         return evaluate(self, Robot.regressor, (q, qd, qdd), out, threads, **options)
@@ -451,7 +451,7 @@ class Robot(RobotModel):
     ) -> Array:
         """The acceleration of a frame while no joint accelerates: its Jacobian's rate times qd.
 
-        Returns shape (..., 6), with the angular part first, in base axes.
+        Returns shape (..., 6): `jacobian_rate` times qd, angular part first, in base axes.
         """
         return evaluate(self, Robot.frame_acceleration_bias, (q, qd), out, threads, frame=frame)
 
@@ -498,7 +498,7 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
         Joints to lock, such as fingers, and their positions. Joints that are coupled with a locked
         joint are locked too.
     mimic : {"couple", "free", "lock"}
-        How to treat joints that mimic a leading joint (URDF) or follow it by an equality (MJCF).
+        How to treat joints that follow a leading joint, by `mimic` (URDF) or an equality (MJCF).
         "couple": they follow the leading joint and have no entry in q. "free": they move freely.
         "lock": they are locked at the positions that follow from the leading joint's position in
         `lock`, by default zero.
@@ -513,8 +513,8 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
         multiple. Lengths below this fraction of neighbouring lengths are set to 0. The default
         removes rounding errors. For a file with angles like 1.5708, 1e-5 saves operations.
     passive : {"read", "ignore"}
-        "read": springs and gravity compensation are read, and passive forces that armlet does not
-        model (fluids, tendons) are refused. "ignore": all these forces are left out, with a warning
+        "read": springs and gravity compensation are read; passive forces that armlet does not model
+        (fluids, tendons) raise an error. "ignore": all these forces are left out, with a warning
         that names them. Damping and friction are always read.
     order : {"file", "pinocchio"} or sequence of str
         The order of joints in q. "file": as in the file, parents first. "pinocchio": depth first,
@@ -562,7 +562,7 @@ def from_mujoco(model: object, options: ModelOptions) -> Robot:
     Returns
     -------
     Robot
-        A robot whose base is the world. q has the values in qpos, by default in the same order.
+        A robot whose base is the world. Joint positions are as in qpos, by default in qpos order.
     """
     name = options.name or "model"
     return Robot.of(loading.from_model(read_mujoco, model, name, options))
@@ -572,9 +572,9 @@ def from_mujoco(model: object, options: ModelOptions) -> Robot:
 def from_pinocchio(model: object, options: ModelOptions) -> Robot:
     """Convert a `pinocchio.Model` to a robot.
 
-    The function reads revolute, unbounded revolute and prismatic joints about any axis, inertias,
+    The function reads joints (revolute, unbounded revolute or prismatic, with any axis), inertias,
     armature, rotor inertia times the gear ratio squared, damping, dry friction, limits, frames and
-    gravity. It refuses all other types of joint, but free, planar and spherical joints can be
+    gravity. Other types of joint raise an error, but free, planar and spherical joints can be
     locked at 0, as in `lock={"root_joint": 0}`.
 
     Parameters

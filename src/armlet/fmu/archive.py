@@ -1,4 +1,4 @@
-"""Write functional mock-up units: C sources, XML and, if there is a compiler, a library."""
+"""Write functional mock-up units: C sources, XML and, with a compiler, a compiled library."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def to_fmu(
 ) -> str:
     """Write a functional mock-up unit, for Simulink, Modelica and other programs.
 
-    The unit has C sources and is for co-simulation. Without `of`, it simulates the arm: inputs
-    are joint torques; outputs are joint positions, joint velocities and, if there is a tool frame,
-    its pose. With `of`, the unit computes `of` from its inputs whenever its outputs are read.
+    The unit has C sources and is for co-simulation. Without `of`, the unit simulates the arm:
+    inputs are joint torques; outputs are joint positions, joint velocities and, if there is a tool,
+    the tool's pose. With `of`, the unit computes `of` from its inputs when an output is read.
 
     Parameters
     ----------
     robot : Robot or Plant
-        A robot is simulated with friction and without stops; a `Plant` has options for both.
+        A robot is simulated with friction and without joint stops. A `Plant` has options for these.
     path : str or Path
         The file to write. Other programs expect the ending .fmu.
     of : str, sequence of str, Function or Program, optional
@@ -68,10 +68,10 @@ def to_fmu(
     fmi : {3, 2}
         The version of FMI. An array is one variable in FMI 3, and one variable per entry in FMI 2.
     q0, qd0 : array_like of shape (n,), optional
-        Defaults of the parameters q0 and qd0, the initial state of a simulated arm. If omitted, the
-        arm starts at rest, with each joint as near to zero as its limits allow.
+        Default values of the parameters q0 and qd0: initial state of a simulated arm. If omitted,
+        the arm starts at rest, with each joint as near to zero as its limits allow.
     step : float
-        Default of the parameter `step`: the longest integration step, in s, of a simulated arm.
+        Default value of the parameter `step`: longest integration step of a simulated arm, in s.
         The integrator is `rosenbrock2` of `armlet.INTEGRATORS` if friction or stops act, and `rk4`
         otherwise.
 
@@ -101,7 +101,7 @@ def to_fmu(
 
 
 def write_unit(path: Path, block: Block, fmi: int = 3, fused: bool | None = None) -> str:
-    """Write a block as a unit; return the compiled library's platform, or "" without a library."""
+    """Write a block as a unit; return the platform of the compiled library, or "" if none."""
     validation.one_of(fmi, "fmi", (2, 3))
     texts = unit_files(block, fmi, fused)
     target, library = _library(block, texts, fmi)
@@ -191,7 +191,7 @@ def this_platform() -> str:
 
 
 def compiler() -> list[str]:
-    """Return the command of a C compiler: $CC if set, else a compiler on the path, else []."""
+    """Return the command of a C compiler: $CC if set, else one found on $PATH, else []."""
     if "CC" in os.environ:
         return shlex.split(os.environ["CC"])
     return next(([name] for name in COMPILERS if shutil.which(name)), [])
@@ -232,7 +232,7 @@ def _run(command: Sequence[str], folder: str) -> None:
 
 
 def _archive(content: Mapping[str, bytes]) -> bytes:
-    """Return a ZIP archive of the files with fixed dates: equal files yield equal archives."""
+    """Return a ZIP archive of files, all with the same date: equal files yield equal archives."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.comment = mark().encode()

@@ -88,10 +88,11 @@ Entry = tuple[str, int]
 
 @dataclass(frozen=True)
 class Variable:
-    """An FMI variable, a number or an array, with the properties of every entry.
+    """An FMI variable (a number or an array) and the properties of its entries.
 
-    Variables that can be set have start values. For each entry of an output, `depends_at_start`
-    lists the entries on which it depends before the first step, and `depends` those after it.
+    Variables that can be set have start values. For each entry of an output, `depends` lists the
+    entries of other variables on which the output entry depends during the simulation, and
+    `depends_at_start` lists those on which the initial value depends.
     """
 
     name: str
@@ -216,7 +217,7 @@ class Block:
 
 
 def function_block(robot: RobotModel, functions: Sequence[Function]) -> Block:
-    """Return a block whose outputs are functions of its inputs, computed when outputs are read.
+    """Return a block that computes its outputs by `functions` when the outputs are read.
 
     Arguments of the same name become one input. Constants of the robot that are arguments become
     parameters, with the robot's values as start values. An argument t becomes the time.
@@ -280,7 +281,7 @@ def _labels(program: Program) -> tuple[str, ...]:
 
 
 def _input(robot: RobotModel, x: Input) -> Variable:
-    """Return the variable of an argument: the time, a parameter (if rate is "once") or an input."""
+    """Return the variable for an argument: the time, a parameter (for rate "once") or an input."""
     if x.name == "t" and x.shape == ():
         return CLOCK
     if x.name == TIME:
@@ -302,7 +303,7 @@ def _of_time(name: str) -> str:
 
 
 def _add(variables: dict[str, Variable], new: Variable, shared: bool = False) -> None:
-    """Add a variable; its name must be new or, if `shared`, may be that of an equal variable."""
+    """Add a variable with a new name; if `shared`, an equal variable may already be there."""
     if not new.size:
         raise CompileError(f"{new.name} has no entries: expected one at least")
     if not (new.name.isascii() and new.name.isidentifier()):

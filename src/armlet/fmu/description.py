@@ -62,7 +62,7 @@ def model_description(block: Block, fmi: int, token: str, sources: Sequence[str]
 
 
 def build_description(block: Block, sources: Sequence[str]) -> str:
-    """Return the text of buildDescription.xml, which lists the sources of a unit for FMI 3."""
+    """Return the text of buildDescription.xml, which tells FMI 3 tools the C files to compile."""
     root = ET.Element("fmiBuildDescription", fmiVersion="3.0")
     build = ET.SubElement(root, "BuildConfiguration", modelIdentifier=block.name)
     files = ET.SubElement(build, "SourceFileSet", language="C99")
@@ -103,7 +103,7 @@ def _fmi3(block: Block, variables: ET.Element, structure: ET.Element) -> None:
 
 
 def _with_entries(x: Variable) -> str:
-    """Return a variable's description with the entries' labels, and their units if these differ."""
+    """Return a variable's description with the labels of its entries, and units if they differ."""
     words = list(x.labels or (x.units if len(set(x.units)) > 1 else ()))
     if x.labels and len(set(x.units)) > 1:
         words = [f"{label} ({unit})" for label, unit in zip(x.labels, x.units, strict=True)]
@@ -114,7 +114,7 @@ def _with_entries(x: Variable) -> str:
 
 
 def _fmi2(block: Block, variables: ET.Element, structure: ET.Element) -> None:
-    """Add one XML element per entry; entry k has the value reference k and the index k + 1."""
+    """Add one XML element per entry of a variable; entry k has value reference k, index k + 1."""
     index: dict[Entry, int] = {}
     for x in block.variables:
         for k, suffix in enumerate(_suffixes(x)):
@@ -154,7 +154,7 @@ def _suffixes(x: Variable) -> list[str]:
 def _unknowns(
     block: Block, names: tuple[str, str]
 ) -> Iterator[tuple[str, Variable, list[list[Entry]]]]:
-    """Yield (XML tag, output, dependencies) for all outputs: first during steps, then at start."""
+    """Yield (XML tag, output, dependencies): all outputs during steps, then all at the start."""
     inputs = {x.name for x in block.variables if x.kind in ("independent", "input")}
     outputs = [x for x in block.variables if x.kind == "output"]
     for x in outputs:

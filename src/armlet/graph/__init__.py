@@ -1,4 +1,4 @@
-"""Expression graphs: record, simplify, evaluate, count and differentiate programs."""
+"""Expression graphs: record, simplify, evaluate and differentiate programs; count operations."""
 
 from armlet.graph.count import Count
 from armlet.graph.graph import OPERATIONS, Graph, Traced

@@ -1,9 +1,9 @@
 """Operation counts by the conventions of the literature.
 
-Multiplications and divisions count as M, additions and subtractions as A. Negations are free, and
-so are operations on constants alone, since they are done off-line. A product 2 x counts as a
-multiplication. Sines, cosines and other functions are counted by name. CONTRIBUTING.md says what
-makes a count lower.
+Multiplications and divisions count as M, additions and subtractions as A. Negations are not
+counted. Operations on constants alone are not counted either, since they can be done in advance. A
+product 2 x counts as a multiplication. Sines, cosines and other functions are counted by name.
+CONTRIBUTING.md explains what makes a count lower.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ M_PLUS_A = {"mul": 1.0, "div": 1.0, "add": 1.0, "sub": 1.0}
 
 @dataclass(frozen=True)
 class Count:
-    """Numbers of multiplications M, of additions A, and of other operations by name."""
+    """Operation counts: multiplications M, additions A, other functions as pairs (name, count)."""
 
     M: int
     A: int
@@ -26,7 +26,7 @@ class Count:
 
     @property
     def total(self) -> int:
-        """The sum M + A, without other operations."""
+        """The sum M + A, which excludes sines, cosines and other functions."""
         return self.M + self.A
 
     def cost(self, weight: Mapping[str, float]) -> float:
@@ -40,7 +40,7 @@ class Count:
 
 
 def count_operations(operations: Iterable[str]) -> Count:
-    """Count operations by their names, such as "mul" and "sin"."""
+    """Return the counts for a sequence of operation names, such as "mul" and "sin"."""
     times = Counter(operations)
     M, A = (sum(times[op] for op in COST if COST[op] == letter) for letter in "MA")
     others = ((op, count) for op, count in times.items() if op not in COST and op not in FREE)

@@ -29,16 +29,16 @@ PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "pow": lambda y, a, b: (b * power(a, b - 1), where(equal(a, 0), 0, y * log(a))),
     "floor": lambda y, a: (0,),
 }
-"""The partial derivatives of y = op(a, b) with respect to a and b, as functions of y, a, b."""
+"""Operation -> function of (y, a, b) that returns the partial derivatives of y = op(a, b)."""
 CHOICES: dict[str, Callable[..., tuple[Any, Any, Any]]] = {
     "min": lambda a, b: (less(a, b), a, b),
     "max": lambda a, b: (less(b, a), a, b),
     "where": lambda c, a, b: (c, a, b),
 }
-"""Selecting operation -> function that returns (condition, value if true, value if false).
+"""Operation that selects a value -> function that returns (condition, value if true, if false).
 
-The same condition selects the derivative. A factor of 1 or 0 would fail instead: at x = 0, the
-derivative of 1 / x in `where(x, 1 / x, 0)` is infinite, and 0 times infinity is NaN.
+The same condition selects the derivative. A factor of 1 or 0 could not replace this selection: at
+x = 0, the derivative of 1 / x in `where(x, 1 / x, 0)` is infinite, and 0 times infinity is NaN.
 """
 
 
@@ -90,7 +90,7 @@ def _active_nodes(graph: Graph, outputs: Sequence[Any], inputs: Collection[Trace
 def _propagate(
     outputs: Sequence[Any], gradients: dict[int, dict[int, Any]], active: list[Node]
 ) -> list[dict[int, Any]]:
-    """Return the gradients of outputs from the gradients of inputs; a missing entry is zero."""
+    """Return the gradient of each output, given those of the inputs; missing entries are zero."""
     for y, args, partials in active:
         inner = [gradients.get(a.index, {}) if isinstance(a, Traced) else {} for a in args]
         total = gradients[y.index] = {}
@@ -151,7 +151,7 @@ def _sum(x: Masked, y: Masked) -> Masked:
 
 
 def jvp(graph: Graph, outputs: Sequence[Any], tangents: Mapping[int, Any]) -> list[Any]:
-    """Return the tangents of outputs; `tangents` maps the node index of an input to its tangent."""
+    """Return the tangents of outputs; `tangents` maps node indices of inputs to tangents."""
     active = _active_nodes(graph, outputs, [graph.scalars[i] for i in tangents])
     along = {i: {0: dx} for i, dx in tangents.items()}
     return [gradient.get(0, 0) for gradient in _propagate(outputs, along, active)]

@@ -1,4 +1,4 @@
-"""Evaluation of programs on arrays of a library, one operation after the other."""
+"""Evaluation of programs by the functions of an array library, one operation at a time."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ NAMESPACES = {"numpy": "numpy"} | {
 
 
 def function_of(program: "Program", library: str | ModuleType) -> Callable[..., Any]:
-    """Convert a program to a function of arrays of a library; see `Program.function`."""
+    """Return a function that runs a program on arrays of a library; see `Program.function`."""
     namespace = _library_module(library)
     if namespace.__name__ != "sympy":
         program.check_values()
@@ -63,7 +63,7 @@ def function_of(program: "Program", library: str | ModuleType) -> Callable[..., 
 
 
 def _library_module(library: str | ModuleType) -> ModuleType:
-    """Return the module with the functions of a library, passed by name or as a module."""
+    """Return the module that has the functions of a library; `library` is a name or a module."""
     name = library.__name__ if isinstance(library, ModuleType) else library
     modules = {**NAMESPACES, **{module: module for module in NAMESPACES.values()}}
     if not isinstance(name, str) or name not in modules:
@@ -80,7 +80,7 @@ def _library_module(library: str | ModuleType) -> ModuleType:
 def _entries(
     program: "Program", args: Sequence[Any], namespace: ModuleType
 ) -> tuple[dict[str, list[Any]], Shape]:
-    """Return input name -> one array per entry of the input, and the leading axes of the arrays."""
+    """Split each input into one array per entry; return name -> arrays, and the leading axes."""
     program.check_number(args)
     arrays = [_array(arg, namespace) for arg in args]
     inputs = program.inputs.values()
@@ -94,7 +94,7 @@ def _entries(
 
 
 def _stack(namespace: ModuleType, zero: Any, leading: Shape, values: list[Any]) -> Any:
-    """Stack values along a new last axis; adding `zero` broadcasts values to the leading axes."""
+    """Stack values along a new last axis; `zero` is an array of zeros with the leading axes."""
     full = [
         y if not isinstance(y, NUMBERS) and tuple(y.shape) == leading else y + zero for y in values
     ]
@@ -102,7 +102,7 @@ def _stack(namespace: ModuleType, zero: Any, leading: Shape, values: list[Any]) 
 
 
 def _array(x: Any, namespace: ModuleType) -> Any:
-    """Convert `x` to an array of the library; a PyTorch tensor is returned as it is."""
+    """Convert `x` to an array of the library; return a PyTorch tensor unchanged."""
     tensor = getattr(namespace, "Tensor", None)
     return x if tensor is not None and isinstance(x, tensor) else namespace.asarray(x)
 
@@ -112,7 +112,7 @@ def _array(x: Any, namespace: ModuleType) -> Any:
 
 @lru_cache(maxsize=64)
 def casadi_function(program: "Program", casadi: ModuleType) -> Callable[..., Any]:
-    """Convert a program to a `casadi.Function` of matrices for one state; vectors are columns.
+    """Return a program as a `casadi.Function` of matrices for one state; vectors are columns.
 
     Called with symbols, the function returns expressions; called with numbers, it returns numbers.
     Its operations are recorded once, in SX; a call with MX symbols adds one node to the MX graph.
@@ -142,7 +142,7 @@ def casadi_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
 
 
 def check_matrices(program: "Program", args: Sequence[Any]) -> None:
-    """Raise DataError for arguments of wrong shape, since CasADi would repeat or transpose them."""
+    """Raise DataError if an argument has a wrong shape: CasADi would repeat or transpose it."""
     for x, arg in zip(program.inputs.values(), args, strict=True):
         shape = tuple(arg.shape if hasattr(arg, "shape") else np.shape(arg))
         expected = _axes(program.name, x.shape)
@@ -151,7 +151,7 @@ def check_matrices(program: "Program", args: Sequence[Any]) -> None:
 
 
 def _word(name: str) -> str:
-    """Convert a name to one valid in CasADi: a letter first, and no adjacent underscores."""
+    """Convert a name to a valid CasADi name: a letter first, and no two adjacent underscores."""
     word = re.sub(r"[\W_]+", "_", name).strip("_")
     return word if word[:1].isalpha() else f"armlet_{word}".strip("_")
 

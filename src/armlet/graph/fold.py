@@ -1,4 +1,4 @@
-"""Folding: trivial operations are simplified, and signs are moved outwards.
+"""Folding: simplify trivial operations, and move minus signs outwards.
 
 Moving signs outwards turns `(-a) b` into `-(a b)`, which shares its product with `a b`. Negations
 are not counted as operations.
@@ -12,7 +12,7 @@ COMMUTATIVE = frozenset({"add", "mul", "min", "max", "equal"})
 COMPARISONS = frozenset({"less", "less_equal", "equal"})
 NUMBERS = (int, float)
 LIMIT = {"min": float("inf"), "max": -float("inf")}
-"""Operation -> its neutral operand: with it, the result is the other operand."""
+"""Operation -> its neutral operand: min(x, inf) and max(x, -inf) are x."""
 
 
 def opposite(x: Any) -> Any:
@@ -24,7 +24,7 @@ def opposite(x: Any) -> Any:
 
 
 def fold(op: str, args: tuple[Any, ...]) -> Any:
-    """Return the simpler value of an operation on traced scalars, or None if no rule applies."""
+    """Return a simpler equivalent of an operation on traced scalars, or None if there is none."""
     x, y = args[0], args[-1]
     # fmt: off
     match op:  # operands are matched later: twice as fast as matching op and operands at once
@@ -66,12 +66,12 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
 
 
 def numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Replace traced scalars by None, so that matching operands with patterns records nothing."""
+    """Return `args` with None for each traced scalar: comparing the scalar would record a node."""
     return tuple([a if isinstance(a, NUMBERS) else None for a in args])
 
 
 def is_condition(x: Any) -> bool:
-    """Whether `x` is always 1 or 0: 1, 0, a comparison, or a `where` that selects one of these."""
+    """Whether `x` is 1, 0, a comparison, or a `where` that selects one of these: always 1 or 0."""
     if isinstance(x, NUMBERS):
         return x in (0, 1)
     return x.op in COMPARISONS or (x.op == "where" and all(map(is_condition, x.args[1:])))

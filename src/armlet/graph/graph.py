@@ -3,7 +3,7 @@
 Programs are evaluated, counted, differentiated and printed by a loop over the list. There is no
 recursion, so a program may have any length.
 
-Recording simplifies `0 x` and `x - x` to 0. This assumes a finite x, and loses the sign of a zero.
+Recording simplifies `0 x` and `x - x` to 0. This assumes that x is finite, and may turn -0 into 0.
 """
 
 import operator
@@ -61,7 +61,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "pow": scalar.power,
     "floor": scalar.floor,
 }
-"""Operation -> its function, for numbers, arrays, symbols of SymPy or CasADi, and traced scalars.
+"""Operation -> function for numbers, arrays, SymPy or CasADi symbols, and traced scalars.
 
 Comparisons return 1 or 0. `where(c, x, y)` returns x where c is not zero, and y elsewhere.
 """
@@ -96,7 +96,7 @@ class Graph:
         return OPERATIONS[op](*args)
 
     def record_folded(self, op: str, args: tuple[Any, ...]) -> Any:
-        """Simplify an operation with a traced operand, or record it; return the result."""
+        """Simplify an operation with a traced operand, or else record it; return the result."""
         folded = fold(op, args)
         if folded is not None:
             return folded
@@ -107,13 +107,13 @@ class Graph:
         return self.node(op, args)
 
     def copy(self, op: str, *args: Any) -> Any:
-        """Record an operation of another graph with operands of this graph; return the result."""
+        """Record a copy of an operation of another graph, with operands `args` of this graph."""
         if op in ("input", "symbol"):
             return self.node(op, args)
         return self.record(op, *args)
 
     def node(self, op: str, args: tuple[Any, ...]) -> "Traced":
-        """Return the traced scalar of an operation; a new operation is recorded unsimplified."""
+        """Return the traced scalar of an operation, which is recorded unsimplified if it is new."""
         key = (op, args)
         scalar = self.interned.get(key)
         if scalar is None:
@@ -138,7 +138,7 @@ def _rank(a: Any) -> int:
 
 
 def _operator(op: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    """Return the methods of `Traced` that record `op` with the scalar as left or right operand."""
+    """Return two `Traced` methods that record `op` with the scalar as left and right operand."""
 
     def left(self: "Traced", other: Any) -> Any:
         if isinstance(other, SCALARS):
@@ -264,7 +264,7 @@ class Traced(NumPyRecorder):
     def __getattr__(self, name: str) -> Any:
         """Return the function `ELEMENTARY[name]` as a method of this scalar.
 
-        For functions such as tan, NumPy calls the method x.tan() of each entry x of object arrays.
+        `numpy.tan`, for example, calls the method x.tan() of each entry x of an object array.
         """
         if name not in ELEMENTARY:
             raise AttributeError(f"a traced value has no attribute {name!r}")
@@ -307,6 +307,6 @@ def object_array(values: Sequence[Any], shape: Shape | None = None) -> Array:
 
 
 def arrays_of_shapes(values: Iterable[Any], shapes: Iterable[Shape]) -> list[Array]:
-    """Split a flat sequence of values into consecutive object arrays with the shapes `shapes`."""
+    """Split a flat sequence of values into object arrays with the shapes `shapes`, in order."""
     row = iter(values)
     return [object_array([*islice(row, prod(shape))], shape) for shape in shapes]

@@ -1,4 +1,4 @@
-"""Loops around programs. The derivatives of a loop are loops as well."""
+"""Loops that run a program repeatedly. The derivatives of a loop are loops, too."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,8 +12,9 @@ from armlet.graph.signature import named_inputs, prefixed_inputs
 class Loop:
     """A program that runs step by step; some outputs become "carried" inputs of the next step.
 
-    A call computes one run or many runs, and passes the initial values of each run as the carried
-    inputs. The rates of the other inputs tell how often these change; see `Input`.
+    A run is a sequence of steps. A call computes one or many runs; its carried inputs are the
+    initial values of each run. The rate of any other input says how often the input changes; see
+    `Input`.
     """
 
     body: Program
@@ -21,20 +22,20 @@ class Loop:
     carried: Mapping[int, str] = field(default_factory=dict)
     """Output index -> name of the carried input that gets the output in the next step or stage."""
     recorded: Sequence[int] = ()
-    """The indices of the outputs to record: the values after every n steps become a new row; each
-    call chooses n. Of other outputs, only the final value is returned."""
+    """The indices of the outputs to record: one row after every n steps. Each call chooses n. Of
+    all other outputs, only the final value is returned."""
     period: int | None = None
-    """The number of rows in recorded outputs and in inputs that change with every step. After the
+    """The number of rows of recorded outputs and of inputs of rate "state" or "step". After the
     last row, the next step uses the first row again. By default, no row is reused."""
     stages: int = 1
-    """How often the body runs in a step, each time with another row of the inputs of rate "stage".
+    """How many times the body runs per step, each time with the next row of inputs of rate "stage".
     Stages keep the body short, so that it stays in the instruction cache of the processor."""
 
     def jvp(self, names: Collection[str]) -> "Loop":
         """Return a loop that also computes the tangents of all outputs.
 
-        For each input x that is carried or in `names`, the new loop also takes "tangent_x". It
-        returns the outputs of this loop, followed by their tangents in the same order.
+        For each input x that is carried or in `names`, the new loop also takes "tangent_x". The
+        new loop returns the outputs of this loop, followed by their tangents in the same order.
         """
         outputs, inputs = self.body.outputs, self.body.inputs
         active = [inputs[name] for name in (*self.carried.values(), *names)]
@@ -53,12 +54,12 @@ class Loop:
 
         The new loop begins with the last step of this loop, so callers pass all rows in reverse
         order. Each carried input x of this loop becomes an input with one row per step. The new
-        loop carries "cotangent_x": the initial value is the cotangent of the final value of x, and
-        the final value is the derivative with respect to the initial value of x. Further outputs
-        are the derivatives with respect to the inputs `names`, in this order. For an input that
-        changes with the steps, the derivative is recorded at each step; for any other input x, the
+        loop carries "cotangent_x" instead: its initial value is the cotangent of the final x, and
+        its final value is the derivative with respect to the initial x. Further outputs are the
+        derivatives with respect to the inputs `names`, in this order. For an input that changes
+        with the steps, the derivative is recorded at each step; for any other input x, the
         derivative is summed over the steps and carried as "sum_x". Inputs that no derivative
-        depends on are left out. This loop must have no stages.
+        depends on are left out. `stages` must be 1.
         """
         inputs, carried = self.body.inputs, [*self.carried.values()]
         wanted = [inputs[name] for name in (*carried, *names)]

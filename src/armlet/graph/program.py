@@ -46,7 +46,7 @@ class Program:
 
     @property
     def nodes(self) -> Iterator[tuple[int, str, tuple[Any, ...]]]:
-        """The nodes that outputs depend on, in recording order: (index, operation, operands)."""
+        """The nodes that outputs depend on, as (index, operation, operands), in recording order."""
         return ((i, *self.graph.nodes[i]) for i in self.live)
 
     @property
@@ -55,7 +55,7 @@ class Program:
         return [args[0] for _, op, args in self.nodes if op == "symbol"]
 
     def check_values(self) -> None:
-        """Raise if a constant has no value: the program can be printed and counted, but not run."""
+        """Raise CompileError if the program has symbolic constants, so that it cannot be run."""
         if self.symbols:
             raise CompileError(
                 f"{self.name} has symbolic constants ({', '.join(self.symbols[:4])}, …): "
@@ -71,7 +71,7 @@ class Program:
         return [value[y.index] if type(y) is Traced else y for y in flat]
 
     def count(self) -> Count:
-        """Count multiplications, additions and other operations as in the literature."""
+        """Return the numbers of operations as a `Count`, by the conventions of the literature."""
         return self._count
 
     @cached_property
@@ -79,14 +79,14 @@ class Program:
         return count_operations(op for i, op, _ in self.nodes if not self.graph.constant[i])
 
     def derivative(self, wrt: str, mode: str = "forward") -> "Program":
-        """Return the program that differentiates all outputs with respect to one input.
+        """Return a program that computes the derivatives of all outputs with respect to one input.
 
         Parameters
         ----------
         wrt : str
             The input to differentiate with respect to.
         mode : {"forward", "reverse"}
-            The mode of automatic differentiation. Both compute the same values.
+            The mode of automatic differentiation. Both modes compute the same values.
 
         Returns
         -------
@@ -113,13 +113,13 @@ class Program:
         return program(name, self.inputs, outputs, self.single, self.names)
 
     def jvp(self) -> "Program":
-        """Return the program that differentiates all outputs along tangents of the inputs.
+        """Return a program that computes the Jacobian-vector product of each output.
 
         Returns
         -------
         Program
             Takes the inputs of this program, followed by one tangent per input, of the same shape.
-            Returns the Jacobian-vector product for each output.
+            Returns the derivative of each output along the tangents.
 
         Examples
         --------
@@ -133,15 +133,15 @@ class Program:
         return program(f"jvp of {self.name}", inputs, outputs, self.single, self.names)
 
     def vjp(self) -> "Program":
-        """Return the program that pulls cotangents of the outputs back to all inputs.
+        """Return a program that computes the vector-Jacobian product for each input.
 
         Returns
         -------
         Program
             Takes the inputs of this program, followed by one cotangent per output, of the same
-            shape. Returns one vector-Jacobian product per input: the derivative of the sum
-            Σ cotangent · output. For any number of inputs, the operation count is a few
-            times the count of this program.
+            shape. Returns the derivative of the sum Σ cotangent · output with respect to each
+            input. For any number of inputs, the operation count is a few times the count of this
+            program.
 
         Examples
         --------
@@ -163,7 +163,7 @@ class Program:
         return graph, self.replay(graph.copy)
 
     def function(self, library: str | ModuleType = np) -> Callable[..., Any]:
-        """Convert the program to a function of the arrays of a library, without compilation.
+        """Return a function that runs the program on arrays of a library, without compilation.
 
         Parameters
         ----------
@@ -199,12 +199,12 @@ class Program:
             )
 
     def sympy(self) -> tuple[list[tuple[Any, Any]], Any]:
-        """Return SymPy formulas with common subexpressions, in the form of `sympy.cse`.
+        """Return SymPy formulas with common subexpressions, as the pair that `sympy.cse` returns.
 
         Returns
         -------
         replacements : list of (symbol, expression)
-            The assignments of `listing`, in order; no expression is expanded.
+            The assignments that `listing` prints, in order. Expressions are not expanded.
         results : array of expressions, or tuple of arrays
             The outputs, in terms of the symbols of `replacements` and the arguments q1, q2, …
 
@@ -226,8 +226,8 @@ class Program:
 
         A line is one operation or one sum of products. Sines, cosines and sums of angles have names
         like s2, c23 and q23; results are named after their quantity, constants after their symbol.
-        Variables k1, k2, … depend on constants alone and are not counted; other variables are
-        t1, t2, …. The counted lines contain exactly the operations that `count` counts.
+        Variables k1, k2, … depend on constants alone; other variables are t1, t2, …. Without the
+        lines of k1, k2, …, the listing contains exactly the operations that `count` counts.
 
         Examples
         --------
@@ -258,10 +258,10 @@ class Program:
         Parameters
         ----------
         target : {"c", "cpp", "cuda", "python", "matlab", "julia", "latex", "listing"}
-            In this order: a C99 function; a C++ template; a CUDA device function and a kernel with
-            one thread per state; a NumPy, MATLAB (or Octave) or Julia function; the lines of a
-            LaTeX align environment; the text of `listing`. The last five targets are for people
-            to read: they print code for one state, and the only option they take is `name`.
+            "c": a C99 function. "cpp": a C++ template. "cuda": a device function, and a kernel with
+            one thread per state. "python" (NumPy), "matlab" (or Octave), "julia": a function.
+            "latex": the lines of an align environment. "listing": as in `listing`. The last five
+            targets are for readers: they print code for one state and take no option but `name`.
         name : str, optional
             The function name, converted to a valid identifier; by default the program's name.
         dtype : {"float64", "float32"}
@@ -273,14 +273,14 @@ class Program:
             for C and C++, where `fma` is slow unless the processor has the instruction and the
             compiler may use it (gcc: `-mfma`).
         sines : {"library", "armlet"}
-            Whether to call sine and cosine of the C library, or armlet's own, which are then
-            printed too. With "armlet" and `fused=True`, results are bit-identical to the results
-            of the kernel (compile with `-ffp-contract=off` in gcc).
+            "library": call sin and cos of the C library. "armlet": print and call the sine and
+            cosine of armlet. With "armlet" and `fused=True`, results are bit-identical to the
+            results of the kernel (compile with `-ffp-contract=off` in gcc).
 
         Returns
         -------
         str
-            The text, the same for equal programs. In C, the function takes arrays: first the
+            The source code, equal for equal programs. In C, the function takes arrays: first the
             inputs, then the outputs. Symbolic constants are arguments too: keywords in Python and
             Julia; fields of a last argument `constants` in MATLAB; an array `constants` after the
             inputs, in the order of `symbols`, in C, C++ and CUDA.
@@ -306,7 +306,7 @@ class Program:
 
     @without_collections
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON, in which an operand is a node index or a list [constant]."""
+        """Return the program as data for JSON; operands are node indices, or [x] for a number x."""
         number = {i: k for k, i in enumerate(self.live)}
 
         def plain(x: Any) -> Any:
@@ -328,7 +328,7 @@ class Program:
     @classmethod
     @without_collections
     def from_dict(cls, data: dict[str, Any]) -> "Program":
-        """Create a program from the plain data that `to_dict` returns."""
+        """Create a program from the data that `to_dict` returns."""
         graph = Graph()
 
         def scalar(x: Any) -> Any:
@@ -407,7 +407,7 @@ def with_values(old: Program, value: Mapping[int, Any]) -> Program:
 def with_tangents(
     old: Program, active: Iterable[Input]
 ) -> tuple[list[Input], list[Any], list[Any]]:
-    """Differentiate along `active` inputs; return tangent inputs, outputs and output tangents."""
+    """Return (tangent inputs for `active`, output entries of `old`, tangents of these entries)."""
     graph, flat = old.copy()
     active = list(active)
     tangents = prefixed_inputs(old.inputs, "tangent", active)
@@ -418,9 +418,9 @@ def with_tangents(
 def with_cotangents(
     old: Program, outputs: Mapping[int, Input], wanted: Collection[Input]
 ) -> tuple[Graph, list[Input], list[Array]]:
-    """Pull cotangents back to `wanted` inputs; return the graph, cotangent inputs and derivatives.
+    """Return (graph, cotangent inputs, gradients of Σ cotangent · output with respect to `wanted`).
 
-    `outputs` maps the index of each output to an Input with the name and shape of the output.
+    `outputs` maps the index of each output in the sum to an Input with the output's name and shape.
     """
     graph, flat = old.copy()
     results = arrays_of_shapes(flat, [y.shape for y in old.outputs])
@@ -432,7 +432,7 @@ def with_cotangents(
 
 @without_collections
 def compact(old: Program) -> Program:
-    """Copy a program to a new graph without unused nodes, with Python numbers as constants."""
+    """Copy a program to a new graph without unused nodes; NumPy numbers become Python numbers."""
     graph = Graph()
     value: dict[int, Any] = {}
     for i, op, args in old.nodes:

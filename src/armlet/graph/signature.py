@@ -1,4 +1,4 @@
-"""Signatures of programs: shape and rate of change of each argument, and the form of results."""
+"""Signatures of programs: names, shapes and rates of arguments, and names of results."""
 
 from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +44,7 @@ def named_inputs(inputs: Mapping[str, Shape] | Iterable[Input]) -> dict[str, Inp
 def prefixed_inputs(
     inputs: Mapping[str, Input], prefix: str, others: Iterable[Input]
 ) -> list[Input]:
-    """Return `others` with `prefix` before each name, repeated until the name is unique."""
+    """Return `others` with prefixed names; the prefix is repeated until the name is unique."""
     taken = set(inputs)
     renamed = []
     for x in others:
@@ -77,7 +77,7 @@ def leading_axes(inputs: Iterable[Input], shapes: Sequence[Shape]) -> tuple[Shap
 
 
 def given_once(inputs: Iterable[Input], own: Iterable[Shape]) -> frozenset[str]:
-    """Return the names of inputs of rate "once" that a call passes without leading axes."""
+    """Return the names of the inputs of rate "once" whose arrays have no leading axes."""
     pairs = zip(inputs, own, strict=True)
     return frozenset(x.name for x, axes in pairs if x.rate == "once" and not axes)
 
@@ -106,7 +106,7 @@ def check_names(names: Sequence[str]) -> None:
 
 @cache
 def result_type(names: Names) -> type[tuple[Any, ...]]:
-    """Return the named tuple class with fields `names`; instances are pickled without the class."""
+    """Return the named tuple class with fields `names`; instances are pickled as their data."""
 
     def reduce(self: tuple[Any, ...]) -> tuple[Any, ...]:
         return named_result, (names, tuple(self))

@@ -1,4 +1,4 @@
-"""Search for the cheapest simplified program over formulations, frames and units of length."""
+"""Search over formulations, frames and units of length for a quantity's cheapest program."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -34,30 +34,30 @@ RATE = 2.5
 
 @dataclass(frozen=True)
 class Effort:
-    """The limits of a search; `benchmarks/search.py` prints the effect of most of them."""
+    """Parameters that limit a search; `benchmarks/search.py` prints the effect of most of them."""
 
     slack: float = 1.25
-    """A formulation is left out if its estimated cycles per call exceed `slack` times those of the
-    fastest formulation."""
+    """A formulation is left out if its estimated number of cycles per call exceeds `slack` times
+    that of the fastest formulation."""
     trials: int = 12
-    """Largest number of units of length to try, and of frame origins to move, from the base on."""
+    """Largest number of units of length to try, and of frame origins to move, base first."""
     shortest_unit: float = 1e-4
-    """Shortest unit of length to try, relative to the longest; its square scales the masses."""
+    """Shortest unit of length to try, relative to the longest; masses scale with its square."""
     orders: tuple[tuple[str, ...], ...] = (
         ORDER,
         (*(name for name in ORDER if name != "constants"), "constants"),
     )
-    """Sequences of simplification passes, each of which is tried."""
+    """Sequences of simplification passes; the search tries each sequence."""
     short: int = 300
     """If the program of the cheapest formulation has at most this many operations, all formulations
-    are rearranged (see `search`) and simplified. Longer programs undergo only `orders[0]`."""
+    are rearranged (see `search`) and simplified. A longer program is simplified by `orders[0]`."""
     long: int = 10_000
     """A program with more operations is not simplified, and no frames or units are tried for it."""
     joints: int = 16
     """For a robot with more joints, `QUICK` replaces `long`: a search up to `long` would take
     seconds to minutes, and would save only 1 to 4 % of the operations."""
     path: int = 8
-    """For a robot with more than `joints` joints, and more than `path` of them in a chain, only the
+    """For a robot with more than `joints` joints and a chain of more than `path` joints, only the
     formulations whose cost grows most slowly with the number of joints are tried."""
     seconds: float = 30.0
     """Processor time in s after which the search returns the best program so far.
@@ -68,7 +68,7 @@ class Effort:
     """
 
     def longest(self, request: Request) -> int:
-        """Return `long`, or QUICK if the robot of the request has more than `joints` joints."""
+        """Return the largest operation count at which programs for this request are simplified."""
         return self.long if request.robot.nb <= self.joints else QUICK
 
 
@@ -87,7 +87,7 @@ class Step:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The cheapest program of a search, with its formulation and the steps of the search."""
+    """The cheapest program that a search found, its formulation, and the steps of the search."""
 
     program: Program
     formulation: str
@@ -98,13 +98,13 @@ class SearchResult:
 
 
 def cheapest_program(request: Request, minimize: str = "operations") -> SearchResult:
-    """Return the cheapest program for a request, from the cache on disk or from a new search."""
+    """Find the cheapest program for a request, in the cache on disk or by a new search."""
     one_of(minimize, "minimize", WEIGHTS)
     return cached_search(search_key(request, minimize), partial(_best, request, minimize))
 
 
 def cached_search(key: str | None, find: Callable[[], SearchResult]) -> SearchResult:
-    """Return the cached result for `key`, or call `find`; cache the result unless `key` is None."""
+    """Return the cached result for `key`, else that of `find()`; without a key, cache nothing."""
     data = cache.load(key) if key else None
     if data is not None:
         with suppress(ValueError, LookupError, TypeError):
@@ -116,7 +116,7 @@ def cached_search(key: str | None, find: Callable[[], SearchResult]) -> SearchRe
 
 
 def _best(request: Request, minimize: str) -> SearchResult:
-    """Search with the weights for `minimize` and for "operations"; return the cheaper result."""
+    """Search with the weights of `minimize`, then with equal weights; return the cheaper result."""
     weight = WEIGHTS[minimize]
     result = search(request, weight)
     if weight is M_PLUS_A:
@@ -129,13 +129,13 @@ def _best(request: Request, minimize: str) -> SearchResult:
 def search(
     request: Request, weight: Mapping[str, float], effort: Effort | None = None
 ) -> SearchResult:
-    """Search for the cheapest program for a request.
+    """Find the cheapest program for a request by a search, without the cache.
 
     Formulations are ranked by cost in canonical frames. The cheapest formulation is rearranged:
     frame origins move back along joint axes and the unit of length changes, where this lowers the
-    cost. If the new program is short, all other formulations are rearranged as well, and all are
-    simplified. Otherwise, the other formulations are tried with the frames and unit of the first,
-    and only the cheapest program is simplified.
+    cost. If the new program is short, all other formulations are rearranged as well, and all
+    programs are simplified. Otherwise, the other formulations are tried with the same frames and
+    unit, and only the cheapest program is simplified.
     """
     effort = effort or EFFORT
     task = Task(request, weight, effort, thread_time() + effort.seconds)
@@ -156,7 +156,7 @@ def search(
 
 @dataclass(frozen=True)
 class Task:
-    """A search: a request, the weights of operations in the cost, and the limits of the search."""
+    """A search to run: the request, the weights of operations in the cost, and the limits."""
 
     request: Request
     weight: Mapping[str, float]
@@ -172,7 +172,7 @@ class Task:
 
 
 def rank(task: Task) -> "list[Candidate]":
-    """Return the formulations to try, traced in canonical frames, in order of cost.
+    """Return the formulations to try as candidates in canonical frames, cheapest first.
 
     Formulations that are much slower than the fastest are left out. Formulations of equal cost are
     in the order of `FORMULATIONS`.
@@ -199,7 +199,7 @@ def rank(task: Task) -> "list[Candidate]":
 
 
 def _power(entry: Formulation) -> int:
-    """Return the k for which the operation count grows as n^k with the number n of joints."""
+    """Return the exponent k if the operation count grows as n^k with the number n of joints."""
     return int(entry.growth.partition("^")[2][:1] or 1)
 
 
@@ -239,7 +239,7 @@ class Candidate:
             self._try("units", self.arrangement._replace(unit=unit))
 
     def adopt(self, arrangement: Arrangement) -> None:
-        """Try the frames and unit of length that lowered the cost of another formulation."""
+        """Use the frames and unit of length of another formulation if they lower the cost."""
         if self.lumps and arrangement != self.arrangement and not self.task.is_over():
             self._try("frames and units", arrangement)
 
@@ -276,7 +276,7 @@ class Candidate:
 
 
 def cycles(program: Program) -> float:
-    """Return a lower bound on cycles per call: critical path or, if larger, operations / RATE."""
+    """Return a lower bound on cycles per call, from the critical path and the operation count."""
     done: dict[int, int] = {}
     for i, op, args in program.nodes:
         before = max((done[a.index] for a in args if isinstance(a, Traced)), default=0)

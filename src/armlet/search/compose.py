@@ -1,7 +1,7 @@
 """Combine several quantities in one program, which computes common operations once.
 
-Quantities are recorded as calls, alone or within a user function. The search then chooses, for each
-quantity, the formulation, frames and unit of length that make the whole program cheapest.
+Each use of a quantity is recorded as a call, also within a user function. The search then chooses,
+for each call, the formulation, frames and unit of length that make the whole program cheapest.
 """
 
 import json
@@ -50,7 +50,7 @@ Choice = tuple[str, Arrangement]
 
 @dataclass(frozen=True, eq=False)
 class Composition:
-    """Arrays computed from quantities; each use of a quantity is recorded as a call."""
+    """Output arrays that depend on quantities; each use of a quantity is recorded as a call."""
 
     name: str
     inputs: Mapping[str, Input]
@@ -79,7 +79,7 @@ class Composition:
         return program(self.name, self.inputs, outputs, self.single, self.names)
 
     def trace(self, choices: Sequence[Choice]) -> Program:
-        """Return the program before simplification, where call k is traced with `choices[k]`."""
+        """Return the unsimplified program in which call k is traced with `choices[k]`."""
         for k, choice in enumerate(choices):
             if (k, choice) not in self.programs:
                 self.programs[k, choice] = self.requests[k].program(*choice)
@@ -87,7 +87,7 @@ class Composition:
 
 
 def cheapest_composition(composition: Composition, minimize: str = "operations") -> SearchResult:
-    """Return the cheapest program of a composition, from the cache on disk or a new search."""
+    """Find the cheapest program for a composition, in the cache on disk or by a new search."""
     one_of(minimize, "minimize", WEIGHTS)
     key = None
     if all(search_key(request, minimize) for request in composition.requests):
@@ -99,8 +99,8 @@ def _search(composition: Composition, minimize: str) -> SearchResult:
     """Return the cheaper of two programs, both simplified as a whole.
 
     The first program joins the cheapest programs of all quantities. In the second, the quantities
-    are traced again, with the formulations and arrangements that make the whole cheapest. If the
-    first program is too long, it is returned without simplification.
+    are traced again, with the formulations and arrangements that make the whole cheapest. A first
+    program that is too long is returned without simplification.
     """
     weight, deadline = WEIGHTS[minimize], thread_time() + EFFORT.seconds
     tasks = [Task(request, weight, EFFORT, deadline) for request in composition.requests]
@@ -205,7 +205,7 @@ def compose_quantities(
     minimal: bool,
     options: Mapping[str, Any],
 ) -> Composition:
-    """Combine quantities of a robot; the inputs are in the order of `STATE` and then `GROUPS`."""
+    """Combine quantities of a robot in one composition; inputs are ordered as `STATE`, `GROUPS`."""
     requests = {
         label: make_request(robot, name, constants, minimal, taken)
         for label, name, taken in _labelled(names, options)

@@ -1,4 +1,4 @@
-"""Requests for robot quantities: check the options, and trace the programs of formulations."""
+"""Requests for robot quantities. A request checks options and traces formulations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Request:
     robot: RobotModel
     name: str
     constants: Mapping[str, str]
-    """Group of constants -> how these enter the program: a value of `ENTER_AS`."""
+    """Group of constants -> how its constants enter the program: a value of `ENTER_AS`."""
     minimal: bool
     wrench: bool
     options: Mapping[str, Any]
@@ -95,7 +95,7 @@ class Request:
         self._check_inertia()
 
     def _check_centres(self, entry: Formulation) -> None:
-        """Raise if a formulation needs centres of mass but a massless body has a first moment."""
+        """Raise if a formulation reads centres of mass and a massless body has a first moment."""
         if entry.minimal or not self.quantity.minimal or self.constants["inertia"] != "fixed":
             return
         for link, (m, c, _) in zip(self.robot.links, self.robot.bodies, strict=True):
@@ -125,11 +125,11 @@ class Request:
 
     @property
     def built_on(self) -> list[Formulation]:
-        """The formulations of other quantities that the options select."""
+        """The formulations that options select for other quantities, on which this one is built."""
         return [FORMULATIONS[key][x] for key, x in self.options.items() if key in FORMULATIONS]
 
     def lumps(self, entry: Formulation) -> bool:
-        """Whether the robot is passed to `lump`; only then may frames and unit of length change."""
+        """Whether to lump inertial parameters first; only then may frames and unit change."""
         takes = all(used.minimal for used in (entry, *self.built_on))
         return self.minimal and self.quantity.minimal and takes
 

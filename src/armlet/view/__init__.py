@@ -58,7 +58,7 @@ def view(
     host: str = "127.0.0.1",
     port: int = 8080,
 ) -> Viewer | None:
-    """Show a robot in the browser, or write an HTML page that shows it; both need viser.
+    """Show a robot in the browser or in an HTML file, which both need the package viser.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class LiveDynamics:
         return Numbers(*self._kernel(np.asarray(q, float), qd, qdd, self.phi))
 
     def scale(self) -> Array:
-        """Return for each joint the torque at which its bar is full.
+        """Return, for each joint, the torque at which the joint's bar is full.
 
         This is the torque limit or, without a limit, the largest static torque in random postures.
         """
@@ -78,7 +78,7 @@ class LiveDynamics:
 
 
 class Bar(NamedTuple):
-    """A torque bar: left end and width in percent of the row, colour and text."""
+    """A torque bar: left end and width in percent of the space for bars, colour and text."""
 
     left: float
     width: float
@@ -91,7 +91,7 @@ class Bar(NamedTuple):
 def bars(
     robot: RobotModel, tau: NDArray[Any], scale: NDArray[Any], other: NDArray[Any] | None = None
 ) -> list[Bar]:
-    """Return one bar per joint for `tau` relative to `scale`, with a mark at the torque `other`."""
+    """Return one bar per joint, which shows `tau` relative to `scale`; a mark shows `other`."""
     drawn = []
     for i, joint in enumerate(robot.coordinates):
         share = float(np.clip(tau[i] / scale[i], -1, 1))
@@ -112,7 +112,7 @@ def energies(numbers: Numbers) -> str:
 
 
 def panel(robot: RobotModel, title: str, drawn: list[Bar], below: str) -> str:
-    """Return the HTML of a title, the bars `drawn`, and a line of text `below`."""
+    """Return the HTML of a panel: the title, the bars `drawn`, and the line of text `below`."""
     wide = min(38, max(18, 2.2 * max(len(joint.name) for joint in robot.coordinates)))
     rows = [
         ROW.format(

@@ -33,7 +33,7 @@ NEUTRAL = "#d5dae1"
 AROUND = 32
 """Number of corners of a polygon that approximates a circle."""
 SHARP = 0.5
-"""If two faces differ by more than this angle (rad), their common edge is shaded as sharp."""
+"""If two faces meet at more than this angle (rad), their common edge is shaded as sharp."""
 ENDINGS = (".stl", ".obj", ".ply", ".glb", ".dae")
 SCHEMES = ("package", "model", "file")
 Array = NDArray[np.float64]
@@ -85,7 +85,7 @@ def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int]
 
 
 def body_poses(robot: RobotModel, q: ArrayLike) -> list[Pose]:
-    """Return the poses of all bodies and, last, the base, in the base frame of the robot's file."""
+    """Return the poses of all bodies, then that of the base, in the file's base frame."""
     base = robot.frames[robot.base_link].pose.inverse()
     poses = [IDENTITY_POSE] * robot.nb + [base]
     for i, X in enumerate(robot.displacements(robot.joint_positions(np.asarray(q, float)))):
@@ -161,7 +161,7 @@ def _origin(robot: RobotModel, j: int) -> Array:
 
 
 def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
-    """Draw body `i` as capsules along `links` and `rails`, and its joint as a cylinder or a box."""
+    """Return the shapes of body `i`: capsules along `links` and `rails`, and the joint's shape."""
     solids = [(line, radius) for line in links(robot, i)]
     solids += [(line, 0.5 * radius) for line in rails(robot, i)]
     shapes = [
@@ -184,7 +184,7 @@ def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
 
 
 def principal(robot: RobotModel, i: int) -> tuple[Array, Array, Array]:
-    """Return a body's centre of mass, and its inertia ellipsoid's squared semi-axes and axes.
+    """Return a body's centre of mass, and squared semi-axes and axes of its inertia ellipsoid.
 
     The ellipsoid has uniform density, and the mass m and inertia of body `i`. Its semi-axes a, b, c
     follow from the principal moments m (b² + c²) / 5, m (c² + a²) / 5 and m (a² + b²) / 5. If a
@@ -309,7 +309,7 @@ def _roots(robot: RobotModel, folders: Sequence[str | Path]) -> list[Path]:
 
 
 def mesh_path(mesh: Mesh, folder: str, roots: Sequence[Path]) -> Path:
-    """Return the path of a mesh file; if it is missing, raise OSError with the folders searched."""
+    """Return the path of a mesh file, or raise an OSError that names the folders searched."""
     for path in _candidates(mesh.file, folder, roots):
         file = path.resolve()
         if file.is_file() and any(file.is_relative_to(root) for root in roots):

@@ -134,7 +134,7 @@ class Access:
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Return a context in which viser starts a server on `self.socket`, with access checks."""
+        """Return a context manager in which viser starts on `self.socket`, with access checks."""
         module: Any = import_module("websockets.asyncio.server")
         with PATCH:
             serve = module.serve

@@ -87,26 +87,26 @@ class Viewer:
             self.show(at.q[0], at.qd[0], at.qdd[0])
 
     def play(self) -> None:
-        """Play the trajectory from the time shown or, if this is its end, from its start."""
+        """Play the trajectory from the current time or, if the end is reached, from the start."""
         if self.time >= self._run().t[-1]:
             self.seek(float(self._run().t[0]))
         self._playing.set()
         self.button.label = "Pause"
 
     def pause(self) -> None:
-        """Pause the playback at the time shown."""
+        """Pause the playback at the current time."""
         self._playing.clear()
         if self.trajectory is not None:
             self.button.label = "Play"
 
     def wait(self) -> None:
-        """Wait until the viewer is closed; Ctrl-C closes it."""
+        """Wait until the viewer is closed; Ctrl-C closes the viewer."""
         with contextlib.suppress(KeyboardInterrupt):
             self._closed.wait()
         self.close()
 
     def close(self) -> None:
-        """Stop the server."""
+        """Close the viewer and stop its server."""
         if not self._closed.is_set():
             self._closed.set()
             with quiet():

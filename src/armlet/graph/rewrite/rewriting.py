@@ -22,7 +22,7 @@ from armlet.scalar import identical, is_zero
 DEPTH = 3
 """The largest number of nested operations in a term of a rule."""
 TERMS = 24
-"""A sum with more terms is not joined with an outer sum, since all pairs of terms are compared."""
+"""The largest number of terms of a nested sum; more would slow the comparison of all pairs."""
 SUMS = ("add", "sub")
 
 Term = tuple[int, Any]
@@ -49,7 +49,7 @@ class Rule(NamedTuple):
 
 @cache
 def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
-    """Return root operation -> rules: one rule per identity and choice of signs of its letters."""
+    """Return operation -> rules whose left sides have this root; each choice of signs is a rule."""
     rules: dict[str, list[Rule]] = {}
     for identity in identities:
         letters = list(signature(identity).parameters)
@@ -73,7 +73,7 @@ def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
 
 
 def terms_of(sign: int, x: Any, nested: Collection[int], is_root: bool = False) -> Iterator[Term]:
-    """Yield the signed terms of a sum, or the factors of a product; split operands in `nested`."""
+    """Yield the signed terms of a sum or factors of a product; nodes in `nested` are split, too."""
     if isinstance(x, Traced) and (is_root or x.index in nested):
         yield from terms_of(sign, x.args[0], nested)
         yield from terms_of(-sign if x.op == "sub" else sign, x.args[1], nested)
@@ -82,7 +82,7 @@ def terms_of(sign: int, x: Any, nested: Collection[int], is_root: bool = False) 
 
 
 def is_open(x: Traced, is_term: bool) -> bool:
-    """Whether to look at the operands of `x` in a search for scalars that two terms share."""
+    """Whether a search for scalars that two terms share continues to the operands of `x`."""
     return x.op in ("mul", "sin", "cos") or (is_term and x.op in SUMS)
 
 
@@ -97,7 +97,7 @@ def _letters(x: Any, is_term: bool = True) -> Iterator[str]:
 
 
 def _key(x: Any, names: dict[str, tuple[bool, int]]) -> Any:
-    """Return a key that is equal for patterns that differ only in the names of their letters."""
+    """Return a key for a pattern; patterns that differ only in letter names have equal keys."""
     if not isinstance(x, Traced):
         return x
     if x.op == "input":
@@ -107,7 +107,7 @@ def _key(x: Any, names: dict[str, tuple[bool, int]]) -> Any:
 
 
 def may_be(pattern: Traced, x: Any) -> bool:
-    """Test quickly, by `x` and its operands alone, whether `x` may match a pattern."""
+    """Whether `x` may match a pattern: a quick test that looks only at `x` and its operands."""
     op, args = pattern.graph.nodes[pattern.index]
     if op == "input":
         return args[0] not in CONSTANTS or is_constant(x)
@@ -131,7 +131,7 @@ def is_constant(x: Any) -> bool:
 
 
 def matches(pattern: Any, x: Any, bound: Bound) -> Iterator[Match]:
-    """Yield all ways in which a scalar matches a pattern; letters in `bound` are already fixed."""
+    """Yield each match of `x` with a pattern in which letters in `bound` keep their scalars."""
     if not isinstance(pattern, Traced):
         if not isinstance(x, Traced) and x == pattern:
             yield bound, ()
@@ -150,7 +150,7 @@ def matches(pattern: Any, x: Any, bound: Bound) -> Iterator[Match]:
 
 
 def all_match(patterns: tuple[Any, ...], args: tuple[Any, ...], bound: Bound) -> Iterator[Match]:
-    """Yield all ways in which `args` match `patterns`, with the same scalar for equal letters."""
+    """Yield each match of `args` with `patterns` in which equal letters have the same scalar."""
     if not patterns:
         yield bound, ()
         return
@@ -163,7 +163,7 @@ def all_match(patterns: tuple[Any, ...], args: tuple[Any, ...], bound: Bound) ->
 
 
 def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
-    """Return node -> number of uses, and node -> operation that uses it last, or "output"."""
+    """Return node -> number of its uses, and node -> its last user: an operation or "output"."""
     uses: Counter[int] = Counter()
     users: dict[int, str] = {}
     outputs: list[tuple[str, Any]] = [("output", output.flat) for output in old.outputs]
@@ -176,9 +176,9 @@ def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
 
 
 def nested_terms(old: Program, family: Mapping[str, str]) -> set[int]:
-    """Return the sums whose only use is as a term of another sum, and likewise the products.
+    """Return the sums that are used only once, as a term of another sum; likewise for products.
 
-    `family` maps operations to "sum" or "product". A nested sum has at most TERMS terms.
+    `family` maps operations to "sum" or "product". Nodes with more than TERMS terms are left out.
     """
     uses, users = uses_of(old)
     size: dict[int, int] = {}
@@ -208,7 +208,7 @@ def _without_pairs(terms: list[Term]) -> list[Term]:
 
 
 class Rewriting:
-    """One pass of rewriting rules over a program."""
+    """One pass over a program, which applies rewriting rules."""
 
     def __init__(
         self, old: Program, identities: tuple[Identity, ...], weight: Mapping[str, float]
@@ -271,7 +271,7 @@ class Rewriting:
         return total
 
     def _simpler(self, terms: list[Term]) -> list[Term] | None:
-        """Return the terms after a rule replaced two of them; None if no rule saves operations."""
+        """Return the terms after a rule replaced two terms, or None if no rule saves operations."""
         for i, j in permutations(range(len(terms)), 2):
             (s, x), (t, y) = terms[i], terms[j]
             apart = self._factors(x).isdisjoint(self._factors(y))
@@ -289,7 +289,7 @@ class Rewriting:
         return None
 
     def _factors(self, x: Any, depth: int = DEPTH) -> frozenset[Any]:
-        """Return the scalars in a term, down to `depth`, to find terms that share a scalar."""
+        """Return the scalars that the term `x` contains, down to `depth` nested operations."""
         if is_constant(x):
             return frozenset((x,))
         factors = self.factors.get((x.index, depth))
@@ -316,7 +316,7 @@ class Rewriting:
         return 0 if self.graph.constant[k] else self.weight.get(self.graph.nodes[k][0], 0)
 
     def _extra_weight(self, y: Any) -> float:
-        """Return the weight of those operations in `y` that nothing else uses."""
+        """Return the total weight of the operations in `y` that nothing else uses."""
         total, seen, stack = 0.0, set(), [y]
         while stack:
             x = stack.pop()
@@ -330,5 +330,5 @@ class Rewriting:
 def rewrite(
     old: Program, identities: tuple[Identity, ...], weight: Mapping[str, float] = M_PLUS_A
 ) -> Program:
-    """Rewrite a program by `identities` wherever they save operations; return the new program."""
+    """Return a program rewritten by `identities`, wherever an identity saves operations."""
     return Rewriting(old, identities, weight).result()

@@ -30,10 +30,10 @@ def simplify(
     order: Sequence[str] = ORDER,
     enough: Callable[[], bool] = bool,
 ) -> tuple[Program, Gains]:
-    """Simplify a program; also return the operation counts after the passes that saved operations.
+    """Return a simplified program, and the operation count after each pass that lowered the cost.
 
-    A round tries the passes in the sequence `order`. If it saves enough operations, another round
-    follows (see `WORTHWHILE`). Once `enough()` returns true, no further pass is tried.
+    A round tries the passes in `order`, one after the other. Another round follows if the cost
+    falls by enough; see `WORTHWHILE`. Once `enough()` returns true, no further pass is tried.
     """
     steps: dict[str, Callable[[Program], Program]] = {
         name: partial(rewrite, identities=PASSES[name], weight=weight) for name in PASSES
@@ -79,7 +79,7 @@ def order_eagerly(old: Program) -> Program:
 
 
 def share_terms(old: Program) -> Program:
-    """Compute a pair of terms once if several sums contain it, and likewise pairs of factors.
+    """Return a program that adds two terms once if several sums contain both; likewise for factors.
 
     The terms of a sum can be added in any order. Two terms that several sums have in common, up to
     sign, are added first in each of these sums.
@@ -110,7 +110,7 @@ def share_terms(old: Program) -> Program:
 
 
 def _groups(old: Program) -> dict[int, tuple[str, list[Term]]]:
-    """Return node -> ("sum" or "product", signed terms, including those of nested nodes)."""
+    """Return node -> ("sum" or "product", signed terms) for each outermost sum or product."""
     nested = nested_terms(old, FAMILY)
     return {
         i: (FAMILY[op], [*terms_of(1, old.graph.scalars[i], nested, True)])

@@ -55,7 +55,7 @@ class NumPyRecorder:
         return as_traced(result)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        """Record a NumPy function that is not elementwise; return the result."""
+        """Record a NumPy function that is not a ufunc, such as `numpy.where`; return the result."""
         name = function.__name__
         if "linalg" in (function.__module__ or "") and name not in PRODUCTS.split():
             raise CompileError(
@@ -71,7 +71,7 @@ class NumPyRecorder:
 
 
 class TracedArray(NumPyRecorder, np.ndarray):
-    """An array of traced scalars and numbers."""
+    """A NumPy array of traced scalars and numbers."""
 
     def __getitem__(self, index: Any) -> Any:
         if _is_traced(index):
@@ -92,7 +92,7 @@ class TracedArray(NumPyRecorder, np.ndarray):
         super().__setitem__(index, value)
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
-        """Return a copy, with entries truncated for an integer `dtype`, and 1 or 0 for bool."""
+        """Return a copy; an integer `dtype` truncates the entries, and bool maps them to 1 or 0."""
         kind = np.dtype(dtype).kind
         if kind not in "fiub":
             return super().astype(dtype, *args, **options)
@@ -110,7 +110,7 @@ PRODUCTS = (
 
 
 def _plain(x: Any) -> Any:
-    """Convert a traced array or scalar to a plain NumPy array; return other objects unchanged."""
+    """Convert a traced array or scalar to a plain NumPy array; return anything else unchanged."""
     if isinstance(x, TracedArray):
         return x.view(np.ndarray)
     if hasattr(x, "record"):
@@ -128,7 +128,7 @@ def _is_traced(index: Any) -> bool:
 
 
 def as_traced(x: Any) -> Any:
-    """Convert object arrays, alone or in a list or tuple, to traced arrays; keep other objects."""
+    """Convert arrays of dtype object, also in lists or tuples, to traced arrays; keep all else."""
     if type(x) in (list, tuple):
         return type(x)(map(as_traced, x))
     is_plain = isinstance(x, np.ndarray) and x.dtype == object and not isinstance(x, TracedArray)
@@ -169,7 +169,7 @@ def _is_close(
 
 
 def _clip(x: Any, low: Any = None, high: Any = None, out: Any = None, **options: Any) -> Any:
-    """Record `numpy.clip`; both limits are optional, and may also be named min and max."""
+    """Record `numpy.clip`; `low` and `high` are optional, and may also be passed as min and max."""
     low, high = options.get("min", low), options.get("max", high)
     result = x if low is None else elementwise(scalar.maximum, x, low)
     result = result if high is None else elementwise(scalar.minimum, result, high)

@@ -12,12 +12,12 @@ CALL = "call "
 
 
 class Call(NamedTuple):
-    """A recorded call."""
+    """A recorded call: the object that is called, and its arguments."""
 
     callee: Any
     """The object that is called, such as a `Request`; the graph only stores it."""
     args: tuple[Array, ...]
-    """The arguments, arrays of traced scalars and numbers, in the order of the program's inputs."""
+    """Arrays of traced scalars and numbers, in the order of the program's inputs."""
 
 
 class Recording(Graph):
@@ -28,9 +28,9 @@ class Recording(Graph):
         self.calls: list[Call] = []
 
     def call(self, callee: Any, program: Program, args: Sequence[Array]) -> list[Array]:
-        """Record a call that `program` can compute; return the results as arrays of new inputs.
+        """Record a call; return arrays of new inputs that stand for the results of `program`.
 
-        Result entries that are numbers stay numbers; equal entries share one traced scalar.
+        Results of `program` that are numbers stay numbers; equal results share one new input.
         """
         name = f"{CALL}{len(self.calls)}"
         self.calls.append(Call(callee, tuple(args)))

@@ -1,6 +1,6 @@
-"""Elementwise functions of NumPy for any scalar, composed of the operations of the graph.
+"""NumPy's elementwise functions for any scalar, composed of operations that a graph records.
 
-Values agree with NumPy up to rounding. Derivatives are correct also at 0: arcsinh, for example,
+Values agree with NumPy up to rounding. Derivatives are also correct at 0: arcsinh, for example,
 selects between two logarithms, since sign(x) log(…) would have the derivative 0 there. Near 0,
 log1p, arcsinh and arctanh lose relative accuracy, since they take logarithms of numbers near 1.
 x // y is the floor of the rounded quotient x / y: 1 // 0.1 is 10, but 9 in NumPy.
@@ -76,14 +76,14 @@ def trunc(x: Scalar) -> Scalar:
 
 
 def rint(x: Scalar) -> Scalar:
-    """Round to the nearest integer; a tie goes to the even integer."""
+    """Round to the nearest integer; halves are rounded to the nearest even integer."""
     low = floor(x)
     odd = low - 2 * floor(low / 2)
     return low + where(equal(x - low, 0.5), odd, less(0.5, x - low))
 
 
 def round_to(x: Scalar, digits: int) -> Scalar:
-    """Round to `digits` decimal digits, computed as in `numpy.round`."""
+    """Round to `digits` decimals, by the same operations as `numpy.round`."""
     if digits == 0:
         return rint(x)
     scale = 10 ** abs(digits)
@@ -113,7 +113,7 @@ def fmod(x: Scalar, y: Scalar) -> Scalar:
 
 
 def sinc(x: Scalar) -> Scalar:
-    """Return sin(π x) / (π x): near 0 as a power series, whose derivatives are accurate there."""
+    """Return sin(π x) / (π x); near 0, a power series keeps the derivatives accurate."""
     is_small = less(abs(x), 0.01)
     y = math.pi * x
     series = 1 - y * y / 6 * (1 - y * y / 20 * (1 - y * y / 42))
@@ -188,4 +188,4 @@ ELEMENTARY: dict[str, Callable[..., Any]] = {
     "log1p": lambda x: log(1 + x),
     "logaddexp2": lambda x, y: logaddexp(x * LN2, y * LN2) / LN2,
 }
-"""NumPy function name -> function of scalars. Others, such as numpy.add, use Python operators."""
+"""NumPy function name -> function of scalars. Functions like numpy.add use Python operators."""

@@ -9,7 +9,7 @@ import numpy as np
 from armlet.errors import CompileError
 
 HIDDEN = str(Path(__file__).parents[2]), str(Path(np.__file__).parent)
-"""The folders of armlet and NumPy. Error messages show the innermost line outside both."""
+"""The folders of armlet and NumPy. Error messages show the innermost line outside these folders."""
 
 
 class BranchError(CompileError, TypeError):
@@ -67,7 +67,7 @@ CURES = {
 
 
 def place() -> str:
-    """Return file, line and function of the innermost call outside armlet and NumPy."""
+    """Return file, line and function of the innermost call outside armlet and NumPy, as text."""
     frame = sys._getframe(2)
     while frame.f_back is not None and _is_hidden(frame.f_code.co_filename):
         frame = frame.f_back
