@@ -151,7 +151,7 @@ class Case(NamedTuple):
 
 def _cases(entry: Formulation) -> Iterator[Case]:
     """Yield the cases from simple to special, so that the first failure points to the cause."""
-    first, *others = entry.letters
+    first, *others = [*entry.letters]
     joints = {"joints": entry.letters}
     yield Case(
         f"serial arms of {_kind(first)} joints",
