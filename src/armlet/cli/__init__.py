@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _report(word: str, style: str, message: str) -> None:
-    """Print the styled `word` and a message on stderr; do nothing if stderr is closed."""
+    """Print `word` in `style`, then `message`, on stderr; do nothing if stderr is closed."""
     first, *rest = message.split("\n")
     with suppress(OSError):
         Terminal(stderr=True).print(styled_text((word, style), f" {first}"))
@@ -102,6 +102,6 @@ def _fail(message: str) -> NoReturn:
 
 
 def _drop_output() -> None:
-    """Discard output that cannot be written, so that Python does not try again at exit."""
+    """Redirect stdout to the null device, since Python's flush at exit would fail again."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

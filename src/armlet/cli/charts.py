@@ -19,7 +19,7 @@ OPERATIONS = {"multiplications": ("M", COLOURS[0]), "additions": ("A", COLOURS[5
 
 @dataclass(frozen=True)
 class Bar:
-    """Operations of a formulation; `beside` extends the bar's label, `about` is the hover text."""
+    """A formulation's bar; `beside` is appended to the bar's label, `about` is the hover text."""
 
     name: str
     count: Count
@@ -28,13 +28,13 @@ class Bar:
 
 
 def full_bar(counts: Sequence[Count]) -> int:
-    """Return the number of operations that fills a bar; bars of larger counts are cut off."""
+    """Return the largest count that a chart shows in full; bars of larger counts are cut off."""
     totals = [count.total for count in counts]
     return max(1, min(max(totals), CUT * min(totals)))
 
 
 def _stack(heights: Sequence[int], title: str, heads: Sequence[str], top: int = 110) -> Any:
-    """Return an empty figure with one column of panels; `heads` are the panels' titles."""
+    """Return an empty figure with panels below one another; `heads` are the panels' titles."""
     whole = sum(heights) + HEAD * (len(heights) - 1)
     figure = panels(
         len(heights),
@@ -51,7 +51,7 @@ def _stack(heights: Sequence[int], title: str, heads: Sequence[str], top: int = 
 
 
 def operations(title: str, groups: Mapping[str, Sequence[Bar]]) -> Figure:
-    """Draw a bar chart of operations: one panel per quantity, the fewest operations first."""
+    """Draw a bar chart of operation counts, with one panel per quantity and short bars first."""
     heights = [BAR * len(bars) + 8 for bars in groups.values()]
     figure = _stack(heights, plain(title), [plain(name) for name in groups])
     for row, group in enumerate(groups.values(), 1):
@@ -92,7 +92,7 @@ def operations(title: str, groups: Mapping[str, Sequence[Bar]]) -> Figure:
 def published(rows: Iterable[tuple[Total, str, int, Count]]) -> Figure:
     """Draw armlet's counts as percentages of published totals.
 
-    Each row has a published total, its conditions as text, a number of joints, and armlet's count.
+    Each row is (published total, its conditions as text, number of joints, armlet's count).
     """
     groups: dict[str, dict[str, list[tuple[float, str]]]] = {}
     for total, scope, n, count in rows:

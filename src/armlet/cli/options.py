@@ -56,7 +56,7 @@ WithFriction = Annotated[bool, typer.Option(help="Whether friction is identified
 
 
 def write(result: plotting.Plottable, out: Path | None, plot: Path | None) -> list[str]:
-    """Write a trajectory to the table `out` and the figure `plot`; return the files written."""
+    """Write a trajectory as the table `out` and the figure `plot`, if given; return the paths."""
     if out is not None:
         getattr(result, f"to_{out.suffix[1:]}")(out)
     if plot is not None:
@@ -65,7 +65,7 @@ def write(result: plotting.Plottable, out: Path | None, plot: Path | None) -> li
 
 
 def numbers(name: str, text: str, *counts: int) -> list[float]:
-    """Parse the comma-separated numbers of an option; `counts` are the allowed lengths."""
+    """Parse the comma-separated numbers of option `name`; refuse other counts than `counts`."""
     try:
         values = [float(x) for x in text.split(",")]
     except ValueError:
@@ -98,7 +98,7 @@ quantities = completion(*QUANTITIES)
 
 
 def functions(incomplete: str) -> list[str]:
-    """Complete a quantity or, after a colon, one of its formulations."""
+    """Complete the name of a quantity or, after a colon, of one of its formulations."""
     quantity, colon, _ = incomplete.partition(":")
     if not colon:
         return quantities(incomplete)
@@ -106,27 +106,27 @@ def functions(incomplete: str) -> list[str]:
 
 
 def robots(incomplete: str) -> list[str]:
-    """Complete a name of the catalogue, a file that can be loaded, or a folder."""
+    """Complete the name of a robot in the catalogue, of a robot file, or of a folder."""
     paths = (f"{x}/" if isdir(x) else x for x in sorted(glob(f"{escape(incomplete)}*")))
     files = [path for path in paths if path.endswith((*ENDINGS, "/"))]
     return [*_matching(catalogue(), incomplete), *files]
 
 
 def frames(context: typer.Context, incomplete: str) -> list[str]:
-    """Complete the name of a frame of the robot that the user has named."""
+    """Complete the name of a frame of the robot that the command line names."""
     robot = _robot(context)
     return [] if robot is None else _matching(robot.frames, incomplete)
 
 
 def joints(context: typer.Context, incomplete: str) -> list[str]:
-    """Complete the name of a joint of the robot that the user has named, followed by `=`."""
+    """Complete "JOINT=" with the name of a joint of the robot that the command line names."""
     robot = _robot(context)
     names = [] if robot is None else [f"{joint.name}=" for joint in robot.joints]
     return _matching(names, incomplete)
 
 
 def _robot(context: typer.Context) -> RobotModel | None:
-    """Load the robot that the user has named; return None if it cannot be loaded."""
+    """Load the robot that the command line names; return None if it cannot be loaded."""
     # If the value of the last option is missing, click leaves the arguments in `context.args`.
     name = context.params.get("robot") or next(iter(context.args), None)
     try:

@@ -36,8 +36,8 @@ class Terminal(Console):
     """A console that prints strings literally and escapes their control characters.
 
     Styles are set by `style=` and by `styled_text`, never inside a string. Lines on stdout are
-    wrapped at `COLUMNS` characters if this environment variable is set. Otherwise they are wrapped
-    at the width of the terminal, but not in a pipe or a file. No line is cut off.
+    wrapped at `COLUMNS` characters if this environment variable is set. Otherwise, only lines in a
+    terminal are wrapped, at the width of the terminal. No line is cut off.
     """
 
     def __init__(self, stderr: bool = False) -> None:
@@ -59,7 +59,7 @@ class Terminal(Console):
                 self.print(block)
 
     def notes(self, lines: Iterable[str]) -> None:
-        """Print secondary lines, dimmed."""
+        """Print each line in a dim style, as secondary information."""
         for line in lines:
             self.print(line, style="dim")
 
@@ -70,7 +70,7 @@ class Terminal(Console):
                 self.print(f"written: {path}")
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Escape a string and convert it to a rich `Text`; rich calls this for every string."""
+        """Return an escaped string as a rich `Text`; rich calls this for every string it prints."""
         return super().render_str(encodable(visible(text)), **options)
 
 
@@ -98,7 +98,7 @@ def progress(items: Iterable[Item], what: str) -> Iterable[Item]:
 
 
 class Table(rich.table.Table):
-    """A table of words, numbers and wrapped text, printed as a list where the table is too wide."""
+    """A table with columns of words, numbers and wrapped text, printed as a list if too wide."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class Table(rich.table.Table):
             self.add_column(text, overflow="fold")
 
     def numbers(self, *names: str | Text) -> None:
-        """Add right-aligned columns of numbers."""
+        """Add a right-aligned column of numbers for each name."""
         for name in names:
             self.add_column(name, justify="right", no_wrap=True)
 
@@ -145,7 +145,7 @@ class Table(rich.table.Table):
         return width
 
     def _list(self, console: Console) -> Iterator[Text]:
-        """Yield lines: for each row a heading, then one line for each other nonempty cell."""
+        """Yield the table as lines: each row as a heading, then a line per other nonempty cell."""
         if self.title:
             yield _line(styled_text((str(self.title), "italic")))
         headers = [_text(console, column.header) for column in self.columns]
@@ -178,13 +178,13 @@ def _line(text: Text) -> Text:
 
 
 def encodable(text: str) -> str:
-    """Replace characters of a text that the standard output cannot encode."""
+    """Return the text with ASCII for the characters that standard output cannot encode."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return text.encode(encoding, "spell").decode(encoding, "replace")
 
 
 def _spell(error: UnicodeError) -> tuple[str, int]:
-    """Return ASCII text for characters that a codec cannot encode, and the position after them."""
+    """Handle an encoding error: return ASCII for the characters, and the position after them."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     characters = error.object[error.start : error.end]
@@ -192,7 +192,7 @@ def _spell(error: UnicodeError) -> tuple[str, int]:
 
 
 def _ascii(character: str) -> str:
-    """Return ASCII for a character: from `SPELLED`, a Greek name, its base letter, or an escape."""
+    """Return ASCII for a character: by `SPELLED`, its Greek name, its base letter or an escape."""
     if character in SPELLED:
         return SPELLED[character]
     name = unicodedata.name(character, "")

@@ -20,9 +20,9 @@ def reference_values(
 ) -> Reference:
     """Return a function that computes `quantities` at one state from their definitions.
 
-    Generated code is compared with the results, which have no errors of tracing, lumping and
-    simplification. A quantity without a definition is computed with floats, by the first
-    formulation that holds for the robot. A quantity of a frame is computed for each of `frames`.
+    Generated code is checked against the results, which involve no tracing, lumping or
+    simplification. A quantity without a definition is computed by the first formulation that
+    supports the robot. A quantity that depends on a frame is computed for each of `frames`.
     """
     functions = {x: getattr(definition, x, None) or _first(robot, x) for x in quantities}
 
@@ -66,7 +66,7 @@ def by_definition(robot: RobotModel, quantity: str, states: Sequence[Any]) -> li
 
 
 def deviation(exact: Sequence[Any] | None, results: Any) -> float | None:
-    """Return the largest error of any output, relative to the output's largest exact entry."""
+    """Return the largest error in `results`, relative to the largest exact entry of its output."""
     if exact is None:
         return None
     worst = 0.0
@@ -83,7 +83,7 @@ def _outputs(result: Any) -> tuple[Any, ...]:
 
 
 def _first(robot: RobotModel, quantity: str) -> Any:
-    """Return the Python function of the first formulation of a quantity that suits the robot."""
+    """Return the function of the first formulation of `quantity` that supports the robot."""
     for entry in FORMULATIONS[quantity].values():
         try:
             entry.check(robot)

@@ -141,8 +141,8 @@ def takes_robot(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds the robot and the options of `armlet.load` to a command.
 
-    The command receives them as a `Choice`, its first argument. The user must name a robot if there
-    is no `default`. If `general` is true, the user may give a general arm instead.
+    The command receives a `Choice` as its first argument. `default` is the robot if the user names
+    none. If `general` is true, the user may give the joints of a general arm instead of a robot.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

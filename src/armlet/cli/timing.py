@@ -1,4 +1,4 @@
-"""Time the compiled functions of armlet and Pinocchio, and the same operations in NumPy."""
+"""Measure times of compiled functions of armlet and Pinocchio, and of NumPy programs."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -38,7 +38,7 @@ Call = tuple[Callable[..., Any], *tuple[Any, ...]]
 
 
 class Times(NamedTuple):
-    """Operations of a kernel, and each library's seconds per state in single calls and batches."""
+    """A kernel's operation count, and library -> seconds per state in one call and in a batch."""
 
     operations: Count
     call: dict[str, float]
@@ -58,7 +58,7 @@ def pinocchio(robot: RobotModel) -> tuple[Any, list[str]]:
 
 
 def pinocchio_call(model: Any, quantity: str, state: tuple[Any, ...]) -> Call:
-    """Return Pinocchio's function for a quantity, and its arguments for one state."""
+    """Return Pinocchio's function for a quantity, followed by its arguments for one state."""
     function = getattr(import_module("pinocchio"), FUNCTIONS[quantity])
     return function, model, model.createData(), *state
 
@@ -68,7 +68,7 @@ def measure(
 ) -> Times:
     """Count a kernel's operations, and measure the median times of one call and of a batch.
 
-    If `peer`, a Pinocchio model of the robot, is not None, Pinocchio's functions are timed too.
+    Pinocchio is timed too if `peer`, its model of the robot, is not None; NumPy if `numpy` is true.
     """
     kernel, rows = compile(robot, quantity), tuple(random_states(robot, quantity, ROWS))
     one = tuple(np.ascontiguousarray(x[0]) for x in rows)
@@ -109,7 +109,7 @@ def medians(calls: Mapping[str, Call], rounds: int, states: int = 1) -> dict[str
 
 
 def numpy_function(program: Program, collect: Callable[..., Any]) -> Callable[..., Any]:
-    """Convert a program to a Python function that calls `collect` on the entries of each output."""
+    """Return a program as a Python function; `collect` combines the entries of each output."""
     namespace: dict[str, Any] = {}
     exec(program.source("python"), namespace)
     namespace["array"] = collect

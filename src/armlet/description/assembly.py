@@ -177,7 +177,7 @@ def _parents_first(
 def describe(robot: RobotModel) -> Description:
     """Convert a robot to a description in the frames of its file.
 
-    A frame that is not the frame of a body or of the base becomes a massless link, fixed to a body.
+    Named frames other than those of bodies and of the base become massless links on fixed joints.
     """
     robot._require_values("a robot to be written, locked or cut")
     base_of = [robot.frames[name].pose for name in (*robot.links, robot.base_link)]
@@ -228,7 +228,7 @@ def describe(robot: RobotModel) -> Description:
 
 
 def _link(robot: RobotModel, i: int, own: Pose) -> Link:
-    """Return body `i` as a link in its file frame; `own` is this frame's pose in the body."""
+    """Return body `i` as a link in its file frame; `own` is the file frame's pose in the body."""
     name = robot.base_link if i == BASE else robot.links[i]
     m, c, J = robot.base_body if i == BASE else robot.bodies[i]
     c, J = c.astype(float), J.astype(float)

@@ -81,7 +81,7 @@ def check(description: Description, problems: Problems) -> None:
 
 
 def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
-    """Raise ModelError for missing or repeated names; `named` has pairs (name, file and line)."""
+    """Raise ModelError if a name is empty or repeated; `named` has pairs (name, file and line)."""
     seen: set[str] = set()
     for name, where in named:
         if not name:
@@ -92,7 +92,7 @@ def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
 
 
 def check_finite(numbers: Any, subject: str) -> None:
-    """Raise ModelError for numbers that are infinite, NaN, or so large that products overflow."""
+    """Raise ModelError if a number is infinite, NaN, or so large that products may overflow."""
     array = np.asarray(numbers, float)
     if not (np.abs(array) < MAX_SIZE).all():
         raise ModelError(
@@ -222,7 +222,7 @@ def check_tips(robot: RobotModel, problems: Problems) -> None:
 
 
 def note_fixed_base(description: Description, robot: RobotModel, problems: Problems) -> None:
-    """Add a note that the base is fixed, if it may be the body of a robot on legs or wheels.
+    """Add a note that the base is fixed, if the robot may be mobile (legs, wheels, rotors).
 
     Light robots (hands), bases named as in `WORLDS` and files with unsupported joints get no note.
     """
@@ -246,7 +246,7 @@ def note_fixed_base(description: Description, robot: RobotModel, problems: Probl
 
 
 def lock_at_zero(names: Sequence[str]) -> str:
-    """Return the options that lock joints at zero, in Python and on the command line, as text."""
+    """Return text for messages: the options that lock joints at zero, in Python and in a shell."""
     entries = listing([f"{quote(name)}: 0" for name in names])
     flags = listing([f"--lock {shlex.quote(f'{name}=0')}" for name in names], " ")
     return f"lock={{{entries}}} (on the command line {flags})"

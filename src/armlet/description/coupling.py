@@ -40,10 +40,10 @@ class Follower(NamedTuple):
 def apply_mimic(
     description: Description, lock: Mapping[str, float], mimic: str
 ) -> tuple[Description, dict[str, float]]:
-    """Apply the option `mimic`: return the description, and a dict joint name -> value to lock.
+    """Apply the option `mimic`; return the description, and joint name -> locked position.
 
     "couple" changes nothing, and "free" removes the ties. "lock" removes the ties and locks each
-    follower at the position that follows from its leader. If two joints follow each other (a
+    follower at the position that its leader's position implies. If two joints follow each other (a
     `mutual` tie), "lock" locks both.
     """
     values = dict(lock)
@@ -57,7 +57,7 @@ def apply_mimic(
 
 
 def _value(name: str, description: Description, lock: Mapping[str, float]) -> float:
-    """Return a joint's position if its leaders are at their values in `lock`, by default at 0."""
+    """Return a joint's position, computed along its chain of leaders from one in `lock` or at 0."""
     tie_of = {tie.joint: tie for tie in description.ties}
     at_start = {joint.name: joint.at_start for joint in description.joints}
     path: dict[str, Tie] = {}
@@ -71,7 +71,7 @@ def _value(name: str, description: Description, lock: Mapping[str, float]) -> fl
 
 
 def drop_lost_leaders(description: Description, problems: Problems) -> Description:
-    """Remove ties whose leader does not exist; if strict, `resolve_ties` refuses them instead."""
+    """Remove ties whose leader does not exist; if strict, keep them, and `resolve_ties` raises."""
     names = {joint.name for joint in description.joints}
     lost = [tie for tie in description.ties if not tie.mutual and tie.leader not in names]
     if problems.strict or not lost:
@@ -86,7 +86,7 @@ def drop_lost_leaders(description: Description, problems: Problems) -> Descripti
 def resolve_ties(
     ties: Sequence[Tie], joints: Sequence[Connection], lock: Mapping[str, float]
 ) -> tuple[dict[str, float], dict[str, Follower]]:
-    """Return joint name -> value of locked joints, and joint name -> `Follower` of coupled joints.
+    """Return two dicts by joint name: positions of locked joints, `Follower`s of coupled joints.
 
     Locking a joint locks all joints coupled to it. A joint that follows a fixed joint is locked.
     """
@@ -152,9 +152,9 @@ def _line(tie: Tie, at_start: Mapping[str, float]) -> Line:
 def _reached(
     start: str, neighbours: Mapping[str, Sequence[tuple[str, Line]]], locked: Container[str]
 ) -> dict[str, Follower]:
-    """Return name -> `Follower` of all joints coupled to `start`, with `start` as their leader.
+    """Return the joints coupled to `start`: name -> `Follower`, with `start` as the leader.
 
-    Joints in `locked` are left out, and so are joints coupled to `start` only through them.
+    Joints in `locked` are left out, and so are joints coupled to `start` only through those.
     """
     lines = {start: Line()}
     front = [start]
@@ -181,7 +181,7 @@ def couplings(names: Sequence[str], followers: Mapping[str, Follower]) -> tuple[
 
 
 def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:
-    """Return the couplings among `joints` as ties; a follower replaces a leader not in `joints`."""
+    """Return the couplings among `joints` as ties; joints without their leader get another one."""
     ties, chosen = [], set(joints)
     groups: dict[int, list[int]] = defaultdict(list)
     for i in joints if robot.couplings else ():
@@ -204,7 +204,7 @@ def mimic_tie(joint: str, leader: str, factor: float, offset: float, where: str)
 
 
 def note_contrary_limits(robot: RobotModel, problems: Problems) -> None:
-    """Add a note on followers whose position limits are ignored: see `common_limits`."""
+    """Add a note on followers whose limits are ignored, since they leave the leader no range."""
     for i in robot._leaders if robot.couplings else ():
         _, contrary = common_limits(robot.joints[i].limits, robot._followers(i))
         if contrary:

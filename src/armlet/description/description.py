@@ -1,4 +1,4 @@
-"""Robot descriptions: file readers return a `Description`, file writers start from one."""
+"""Robot descriptions: file readers return a `Description`, file writers take one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,8 +27,8 @@ class Mesh:
 class Solid:
     """A visual primitive: kind, size in m, pose in the link's frame.
 
-    `size` has the three sides of a box; the radius of a sphere; the radius and length (without
-    round ends) of a cylinder or capsule; or the three half axes of an ellipsoid.
+    The numbers in `size` are, for a box, the three sides; for a sphere, the radius; for a cylinder
+    or capsule, the radius and the length without round ends; for an ellipsoid, the three half axes.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Connection:
-    """A joint between two links: pose of the child at q = 0, and axis in the child's frame."""
+    """A joint: pose of the child in the parent's frame at q = 0, axis in the child's frame."""
 
     name: str
     kind: str
@@ -91,13 +91,13 @@ class Tie(NamedTuple):
     """Whether both joints follow each other: mimic="lock" then locks the leader too."""
 
     def value(self, leader: float, at_start: Mapping[str, float]) -> float:
-        """Return the joint's q if the leader's q is `leader`; `at_start` maps joint names to q."""
+        """Return the joint's q if the leader's q is `leader`; `at_start` maps joint names to q₀."""
         moved = leader - at_start.get(self.leader, 0.0)
         return at_start[self.joint] + float(Polynomial(self.coefficients)(moved))
 
 
 class PassiveForce(NamedTuple):
-    """A passive force in the file that armlet does not model."""
+    """A passive force that a file has and armlet does not model."""
 
     kind: str
     """Name of this kind of force in messages, in the plural."""

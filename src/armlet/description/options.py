@@ -21,7 +21,7 @@ PASSIVE: tuple[Passive, ...] = get_args(Passive)
 def fix_unsupported(
     description: Description, lock: Mapping[str, float]
 ) -> tuple[Description, dict[str, float]]:
-    """Make unsupported joints that are locked at 0 fixed; return the result and remaining locks."""
+    """Turn unsupported joints locked at 0 into fixed joints; return the result and other locks."""
     zero = {name for name, value in lock.items() if value == 0}
     fixed = {j.name for j in description.joints if j.kind in UNSUPPORTED_JOINTS and j.name in zero}
     joints = (replace(j, kind="fixed") if j.name in fixed else j for j in description.joints)
@@ -30,7 +30,7 @@ def fix_unsupported(
 
 
 def apply_passive(description: Description, passive: str, problems: Problems) -> Description:
-    """Report passive forces not modelled ("read"), or keep only damping and friction ("ignore")."""
+    """Refuse passive forces not modelled ("read"), or keep only damping and friction ("ignore")."""
     forces = description.not_modelled
     if passive == "read" and forces:
         them = "it" if len(forces) == 1 else "them"
@@ -115,7 +115,7 @@ def _depth_first(description: Description) -> list[Connection]:
 def _check_order(
     order: str | Sequence[str], names: Sequence[str], description: Description
 ) -> list[str]:
-    """Return `order` as a list; check that it has all moving joints, with parents first."""
+    """Return `order` as a list; refuse it unless it has all moving joints, with parents first."""
     ordered = [] if isinstance(order, str) or not isinstance(order, Sequence) else [*order]
     if sorted(map(str, ordered)) != sorted(names) or isinstance(order, str):
         raise ModelError(

@@ -25,7 +25,7 @@ class Problems:
         self.warnings: list[Problem] = []
 
     def error(self, message: str, plural: str = "", name: str = "") -> None:
-        """Add an error; several errors with the same `plural` become one message."""
+        """Add an error; errors with the same nonempty `plural` are reported in one message."""
         self.errors.append((message, plural, name))
 
     def warn(self, message: str, plural: str = "", name: str = "") -> None:

@@ -27,7 +27,7 @@ SAME = 1e-13
 def warn_of_rounded_angles(
     robot: RobotModel, description: Description, lock: Mapping[str, float], stacklevel: int
 ) -> None:
-    """Warn of angles that look rounded, with their cost and a `tolerance` to make them exact."""
+    """Warn of angles that look rounded; the message has a `tolerance` that makes them exact."""
     angles = [getattr(row, key) for row in robot.dh for key in ANGLES]
     off = [away for x in angles if (away := _away_if_rounded(x))]
     if not off:
@@ -47,10 +47,10 @@ def warn_of_rounded_angles(
 
 
 def with_exact_angles(robot: Model) -> tuple[Model, float]:
-    """Return the robot with rounded angles made exact, and the sum of their errors (rad).
+    """Return the robot with rounded angles made exact, and the sum of the rounding errors (rad).
 
-    The direction of gravity is made exact too. Rounded angles shift axes by at most the sum of
-    their errors times the sum of all lengths. Lengths below this bound become zero.
+    The direction of gravity is made exact too. Rounding shifts axes by at most the sum of the
+    errors times the sum of all lengths. Lengths below this bound become zero.
     """
     if robot.symbols:
         return robot, 0.0
@@ -74,7 +74,7 @@ def with_exact_angles(robot: Model) -> tuple[Model, float]:
 
 
 def _rounding(angle: float) -> float:
-    """Return the largest rounding error of |angle| and of its differences from π/2 and π."""
+    """Return the largest rounding error among |angle| and its differences from π/2 and π."""
     x = abs(angle)
     return max(map(_away_if_rounded, (x, abs(QUARTER - x), abs(2 * QUARTER - x))))
 

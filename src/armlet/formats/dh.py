@@ -96,7 +96,7 @@ def _link(name: str, body: Any, subject: str) -> Link:
 
 
 def real_numbers(values: Any, shape: int | tuple[int, ...], subject: str, wanted: str) -> Vector:
-    """Return the values as an array of floats of this shape; refuse strings and complex numbers."""
+    """Return values as a float array of the given shape; refuse strings and complex numbers."""
     try:
         numbers = np.array(values)
         if numbers.dtype.kind in "SUc":
@@ -158,7 +158,7 @@ def dh_connection(
 
 
 def has_symbols(values: Any) -> bool:
-    """Return whether a value, or a nested sequence of values, contains the name of a constant."""
+    """Return whether `values`, a value or a nested sequence, contains the name of a constant."""
     if isinstance(values, str):
         return NAME.fullmatch(values) is not None and values.lower() not in NUMBERS
     plain = values.tolist() if isinstance(values, np.ndarray) else values
@@ -230,7 +230,7 @@ def _row(row: Any, subject: str) -> DHRow:
 
 
 def _parameters(body: Any, label: str) -> list[Scalar]:
-    """Return a body's ten inertial parameters; `body` has these, or (mass, com, inertia)."""
+    """Return a body's ten inertial parameters; `body` is these ten, or (mass, com, inertia)."""
     subject = f"the inertia of {label}"
     if len(body) == 10:
         return _scalars(body, 10, subject, f"ten numbers or names, {' '.join(PHI)}")

@@ -48,9 +48,9 @@ def read_bytes(path: Path) -> bytes:
 class Folders:
     """Find and read the files that a model names, such as meshes and included models.
 
-    A file is looked for in the model's own folder first, then in the user's `folders`, in their
-    order. The file must lie in one of these folders, or in the ROS package or Gazebo model that
-    contains the model's own folder: paths and symbolic links to other places are refused.
+    A file is searched for in the model's own folder first, then in the user's folders (`named`), in
+    their order. The file must lie in one of these folders, or in the ROS package or Gazebo model
+    that contains the model's own folder: paths and symbolic links to other places are refused.
     """
 
     def __init__(self, own: Path, named: Sequence[str | Path] = ()) -> None:
@@ -68,7 +68,7 @@ class Folders:
         """Kind of file -> number of bytes that may still be read."""
 
     def file(self, name: str, where: str) -> Path:
-        """Return the path of the file `name`; error messages begin with `where`."""
+        """Return the path of the file `name` (a path or URI); error messages begin with `where`."""
         if not name or "\0" in name or len(name) > MAX_PATH:
             raise ModelError(
                 f"{where}: the file name is {quote(name)}: expected the path of a file"
@@ -86,7 +86,7 @@ class Folders:
         return self._existing(f"/{rest}" if scheme else rest, name, where, self.roots)
 
     def find(self, name: str, starts: Sequence[Path], subject: str) -> Path | None:
-        """Return the path of `name` in the first folder of `starts` that has the file, or None."""
+        """Return the path of the file `name` in the first of `starts` that has it, or else None."""
         if not name or "\0" in name or len(name) > MAX_PATH:
             return None
         inside = self._inside(name, starts)
@@ -99,7 +99,7 @@ class Folders:
         return file
 
     def read(self, path: Path, kind: str, most: int, subject: str) -> bytes:
-        """Return the bytes of a file; refuse more bytes than `most` or `left[kind]`."""
+        """Return the bytes of a file; refuse a file with more bytes than `most` or `left[kind]`."""
         most = min(most, self.left[kind])
         try:
             with path.open("rb") as file:
@@ -128,7 +128,7 @@ class Folders:
         )
 
     def _package(self, name: str, mark: str) -> Path | None:
-        """Search the allowed folders for a package, then all subfolders of the user's folders."""
+        """Search for a package in the allowed folders, then in subfolders of the user's folders."""
         if name in ("", ".", ".."):
             return None
         around = [x for x in self.allowed if name in (x.name, _package_name(x, mark))]
@@ -141,7 +141,7 @@ class Folders:
 
     @cached_property
     def _below(self) -> list[Path]:
-        """Return the subfolders of the user's folders, breadth first."""
+        """Return all subfolders of the user's folders, breadth first."""
         folders = self.roots[1:]
         for folder in folders:  # the list grows in the loop
             with suppress(OSError):
@@ -152,7 +152,7 @@ class Folders:
         return folders[len(self.roots) - 1 :]
 
     def _inside(self, name: str, starts: Sequence[Path]) -> list[Path]:
-        """Return `start / name` for each of `starts`, if the path lies in the allowed folders."""
+        """Return the paths `start / name`, for each of `starts`, that allowed folders contain."""
         paths = (_real(start / name) for start in starts)
         return [x for x in paths if any(x.is_relative_to(root) for root in self.allowed)]
 
@@ -184,7 +184,7 @@ def _existing_folder(folder: str | Path) -> Path:
 
 
 def _package_name(folder: Path, mark: str) -> str | None:
-    """Return the name in the folder's package.xml or model.config, or None."""
+    """Return the package name in the folder's file `mark`; None without such a file or name."""
     if not os.path.isfile(folder / mark):
         return None
     match = NAME.search(read_bytes(folder / mark))

@@ -121,11 +121,11 @@ class _Reader:
         return int(self.model.opt.disableflags) & flags == flags
 
     def _free_bodies_beside(self) -> set[int]:
-        """Return the indices of the bodies in left-out trees; add a note that names these trees.
+        """Return the bodies of the trees that are left out; add a note that names these trees.
 
-        If some tree has joints but no free joint, it is a robot with a fixed base. Then, all trees
-        with a free joint are left out. Otherwise, if some tree has a free joint and other joints,
-        it is a robot with a floating base. Then, all trees with only a free joint are left out.
+        A tree with joints but without a free joint is a robot with a fixed base. If there is one,
+        all trees with a free joint are left out. Otherwise, a tree with a free and other joints is
+        a robot with a floating base. If there is one, trees with only a free joint are left out.
         """
         model = self.model
         roots = model.body_rootid[model.jnt_bodyid]
@@ -146,7 +146,7 @@ class _Reader:
         return [(i, name) for i, name in enumerate(self.bodies) if i not in self.left_out]
 
     def tree(self) -> tuple[list[Link], list[Connection]]:
-        """Return links and joints; sites, and links between the joints of a body, are massless."""
+        """Return links and joints; a site, or a link between two joints of a body, is massless."""
         model, links, joints = self.model, list[Link](), list[Connection]()
         taken = set(self.bodies)
         for i, name in self._robot_bodies():
@@ -226,7 +226,7 @@ class _Reader:
         return actuated
 
     def _sites(self, i: int) -> list[tuple[int, str]]:
-        """Return (index, name) of a body's named sites; X becomes X_site if a body is called X."""
+        """Return (index, name) of a body's named sites; site X becomes X_site if X names a body."""
         model = self.model
         named = [(k, model.site(k).name) for k in np.flatnonzero(model.site_bodyid == i).tolist()]
         return [(k, f"{x}_site" if x in self.bodies else x) for k, x in named if x]
@@ -248,7 +248,7 @@ class _Reader:
     def tool(self) -> str | None:
         """Return the name of the tool if exactly one leaf body moves; otherwise, return None.
 
-        The tool is the named site on this body if there is exactly one; otherwise, it is the body.
+        If the leaf has exactly one named site, the tool is the site; otherwise, it is the body.
         """
         model = self.model
         inner = self.left_out.union(model.body_parentid.tolist())
@@ -273,14 +273,14 @@ class _Reader:
         }
 
     def _is_torque(self, k: int) -> bool:
-        """Return whether the control of actuator `k` equals the actuator's force."""
+        """Return whether the force of actuator `k` equals its control signal."""
         model = self.model
         laws = model.actuator_gaintype[k], model.actuator_biastype[k], model.actuator_dyntype[k]
         is_plugin = model.actuator_plugin[k] >= 0
         return not (is_plugin or any(laws)) and bool(model.actuator_gainprm[k, 0] == 1)
 
     def _add_motor(self, k: int) -> None:
-        """Add to a joint the armature, damping and force limit of actuator `k`, scaled by gear."""
+        """Add armature, damping and force limit of actuator `k` to its joint, scaled by gear."""
         model, control = self.model, self.model.actuator_ctrladr[k]
         joint = int(model.actuator_trnid[k, 0])
         dof = model.jnt_dofadr[joint]
@@ -396,7 +396,7 @@ class _Reader:
                 yield PassiveForce("gravity compensation of links", quote(name), said, where)
 
     def _exempt_rows(self, array: str) -> Container[int]:
-        """Return the rows of `array` to skip: modelled forces, and forces on left-out bodies."""
+        """Return the indices in `array` of forces that are modelled or act on left-out bodies."""
         if array.startswith("actuator"):
             rows = (k for k, target in enumerate(self.targets) if target == "joint")
             return [k for k in rows if array == "actuator_damping" or k not in self.on_joints]
@@ -404,7 +404,7 @@ class _Reader:
         return np.flatnonzero(np.isin(bodies, [*self.left_out])).tolist()
 
     def _owner(self, kind: str, k: int) -> tuple[str, str]:
-        """Return an element's name in messages, and its file and line; `k` is its MuJoCo index."""
+        """Return the name that messages give to element `k`, and the element's file and line."""
         if kind in ("jnt", "dof"):
             name = self.joints[k if kind == "jnt" else self.model.dof_jntid[k]]
             kind = "joint"

@@ -205,7 +205,7 @@ def _finish(description: Description, problems: Problems, options: RobotOptions)
 def _read(
     path: Path, folders: Folders, options: LoadOptions, problems: Problems
 ) -> Description | RobotModel:
-    """Read a file of any format into a description, or a robot if constants are symbolic."""
+    """Read a file of any format as a description, or as a robot if it has symbolic constants."""
     suffix = path.suffix.lower()
     if suffix not in ENDINGS:
         raise ModelError(
@@ -236,7 +236,7 @@ def _read(
 
 
 def _existing(robot: str | Path) -> Path:
-    """Return the file of a robot in the catalogue, or the existing file at a path."""
+    """Return the file of `robot`, a name in the catalogue or a path; raise if there is none."""
     if not isinstance(robot, str | os.PathLike):
         raise ModelError(
             f"load was given {quote(robot)}: expected the path of a file or the name of a robot"

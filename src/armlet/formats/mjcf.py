@@ -30,7 +30,7 @@ SOFT = ("composite", "flexcomp", "flex")
 NAMING = ("contact", "tendon", "equality", "actuator", "sensor")
 """Sections whose elements refer by name to elements of bodies."""
 ORDER = {"include": 0, "asset": 0, "worldbody": 2}
-"""Section -> rank in the order of checks (1 for others), since a file may have any order."""
+"""Section -> rank (1 for others); sections are checked by rank, whatever the file's order."""
 SPHERE, HFIELD, MESH, SDF = 2, 1, 7, 8
 NEVER, ALWAYS = 0, 1
 """Values of inertiafromgeom; with other values, geoms count only in bodies without <inertial>."""
@@ -97,7 +97,7 @@ class _Files:
         self.sizes[path, ""] = self._size(root, path, (*above, path), 1)
 
     def _size(self, element: Element, model: Path, above: tuple[Path, ...], depth: int) -> int:
-        """Return the number of elements in `element`: itself, descendants and copies by MuJoCo."""
+        """Count `element`, all elements inside it, and the copies that MuJoCo makes of them."""
         tag, name = element.tag, element.get("name")
         if depth > MAX_DEPTH:
             raise ModelError(f"{_label(element)} is nested deeper than {MAX_DEPTH} elements")
@@ -136,7 +136,7 @@ class _Files:
         return size
 
     def _open(self, element: Element, above: tuple[Path, ...]) -> tuple[Element, tuple[Path, ...]]:
-        """Return the root of the file that an element names, and the chain of files down to it."""
+        """Open the file that an element names; return its root and the chain of files to it."""
         subject, name = _label(element), element.word("file", "the name of a file")
         starts = [self.path.parent, above[-1].parent]
         file = self.folders.find(name, starts, subject)
@@ -233,7 +233,7 @@ class _Meshes:
         return path is not None
 
     def shapes_of_geoms(self, model: Any) -> dict[int, Mesh | None]:
-        """Return geom index -> mesh to draw or None; poses are in the frames of compiled geoms."""
+        """Return geom index -> mesh to draw, or None; its pose is in the compiled geom's frame."""
         shapes = {}
         for geom, shape in self.geoms:
             k = model.geom_dataid[geom.id]
@@ -269,7 +269,11 @@ def _has_weight(geom: Any, body: Any) -> bool:
 
 
 def _strip(spec: Any) -> None:
-    """Remove elements that need files or time but do not affect the dynamics; keep all bodies."""
+    """Delete textures, height fields and skins, which do not affect the dynamics.
+
+    Also switch off options by which MuJoCo would merge, discard or realign elements, or compute the
+    length ranges of actuators. Replace the memory size that the file requests.
+    """
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
     for element in [*spec.textures, *spec.hfields, *spec.skins]:

@@ -47,7 +47,7 @@ def is_true(text: str) -> bool:
 
 
 def relative_to(element: Element) -> str:
-    """Return the name of the frame to which an element's <pose> is relative, or ""."""
+    """Return the name of the frame that an element's <pose> is relative to; "" if it names none."""
     place = element.child("pose")
     return place.get("relative_to") or place.get("frame")
 
@@ -70,7 +70,7 @@ def raw_pose(element: Element) -> Pose:
 
 
 def version_of(root: Element) -> int:
-    """Return the minor version of SDF in a file: 7 for 1.7."""
+    """Return the minor SDF version of a file, such as 7 for 1.7."""
     match = re.fullmatch(r"\s*1\.(\d{1,3})\s*", root.get("version"))
     if not match:
         raise root.error(f"<sdf {root.attribute('version')}>: expected a version such as 1.7")
@@ -135,7 +135,7 @@ class Scope:
         return self.poses[name]
 
     def place(self, element: Element, default: str, chain: tuple[str, ...] = ()) -> Pose:
-        """Return an element's pose in the model; a <pose> without a frame is in frame `default`."""
+        """Return an element's pose in the model; `default` is the frame if <pose> names none."""
         user = element.first("pose") or element
         return self.pose_of(relative_to(element) or default, user, chain) @ raw_pose(element)
 
@@ -175,7 +175,7 @@ class Scope:
 
 
 def _name(element: Element, scope: Scope) -> str:
-    """Return an element's name; before SDF 1.7, joint X becomes X_joint if the name X is taken."""
+    """Return an element's name; before SDF 1.7, joint X is called X_joint if X is taken."""
     name = element.word("name")
     other = scope.named.get(name)
     if scope.version >= 7 or other is None or element.tag == other.tag:
@@ -274,7 +274,7 @@ class _Reader:
         return scopes
 
     def _include(self, include: Element, path: Path, files: Sequence[Path]) -> tuple[Element, int]:
-        """Return the model in an included file, and the file's minor version of SDF."""
+        """Return the model in an included file, and the file's minor SDF version."""
         self.includes += 1
         if self.includes > MAX_INCLUDES:
             raise include.error(f"more than {MAX_INCLUDES} models are included")
@@ -339,7 +339,7 @@ class _Reader:
             )
 
     def description(self, name: str, gravity: Vector, file: Path) -> Description:
-        """Return a description; a lone root link is the base if no joint's parent is the world."""
+        """Return the description; a single root is the base if no joint's parent is the world."""
         children = {joint.child for joint in self.joints}
         roots = [link.name for link in self.links if link.name not in children]
         on_world = any(joint.parent == self.base for joint in self.joints)
@@ -362,9 +362,9 @@ class _Reader:
         )
 
     def _compensate_weightless(self, gravity: Vector) -> Vector:
-        """Compensate the weight of links with <gravity> false, and return gravity.
+        """Compensate the weight of links with <gravity> false; return `gravity`.
 
-        If no other link has mass, return zero gravity instead.
+        If no other link has mass, compensate nothing, and return zero gravity.
         """
         names = {link.name for link in self.weightless}
         if names and all(link.name in names or not link.mass for link in self.links):
@@ -486,7 +486,7 @@ class _Reader:
         return owner.prefix + link, self.poses[owner.prefix + link]
 
     def _axis(self, scope: Scope, name: str, axis: Element, child_at: Pose) -> Vector:
-        """Return a joint's axis, converted from the frame used in the file to the child's frame."""
+        """Return a joint's axis in the child's frame, whatever frame the file uses."""
         xyz = axis.first("xyz")
         values = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.text_numbers(3)
         frame = axis.child("xyz").get("expressed_in") or name

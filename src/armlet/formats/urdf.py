@@ -82,7 +82,7 @@ class _Reader:
         return link
 
     def with_world(self, links: list[Link], joints: Sequence[Connection | None]) -> list[Link]:
-        """Add a link "world" to the links if joints have this parent but no link has this name."""
+        """Add a link "world" if it is the parent of a joint but is not among the links."""
         on_world = [joint for joint in joints if joint and joint.parent == WORLD]
         if not on_world or any(link.name == WORLD for link in links):
             return links
@@ -257,7 +257,7 @@ def read_limits(
     problems: Problems,
     unlimited: float = UNLIMITED,
 ) -> Limits:
-    """Return the limits of a joint; drop invalid limits and swap reversed ones, with a warning."""
+    """Return a joint's limits; drop invalid limits, swap reversed limits, and warn of both."""
     limits, subject = Limits(), f"{element.where}: joint {quote(joint)}"
     for key in Limits._fields[2 if kind == "continuous" else 0 :]:
         if (text := texts.get(key)) is None:
@@ -291,7 +291,7 @@ def _mimic(element: Element) -> list[Tie]:
 
 
 def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
-    """Return joint name -> drive with a friction offset and the reflected rotor inertia."""
+    """Return joint name -> drive, with the reflected rotor inertia and the friction offset."""
     names = [*dict.fromkeys(joint.get("name") for joint in root.all("joint"))]
     drives = {}
     for transmission in root.all("transmission"):
@@ -354,10 +354,10 @@ def _check_characters(description: Description) -> None:
 
 
 def _on_axes(description: Description) -> Description:
-    """Return the description with each joint axis through the child's origin, as in URDF.
+    """Return the description with joint axes through the child links' origins, as URDF requires.
 
-    If a link's origin is off its joint axis, a new link with the origin on the axis takes over mass
-    and inertia. The old link becomes a massless frame that is fixed to the new one.
+    If a link's origin is not on its joint axis, mass and inertia move to a new link with its origin
+    on the axis. The old link becomes massless and is fixed to the new link.
     """
     links: list[Link] = []
     joints: list[Connection] = []
@@ -378,7 +378,7 @@ def _on_axes(description: Description) -> Description:
 
 
 def _add(parent: ElementTree.Element, tag: str, **attributes: Any) -> ElementTree.Element:
-    """Add and return an element; attributes are texts, numbers or lists of numbers."""
+    """Add an element to `parent` and return it; attributes are texts, numbers or lists of these."""
     texts = {
         key: x if isinstance(x, str) else " ".join(repr(float(y) + 0.0) for y in np.atleast_1d(x))
         for key, x in attributes.items()

@@ -1,4 +1,4 @@
-"""Expand xacro files with the package `xacro`, in a child process of limited time and output.
+"""Expand xacro files with the package `xacro`, in a child process with limited time and output.
 
 A xacro file is a program: its expressions are Python, and may read files and environment variables.
 Load only files that you trust.

@@ -1,9 +1,10 @@
 """Child process of `formats.xacro`, in which the package `xacro` expands a file.
 
-This module imports nothing from armlet. It reads and writes lines of JSON. It first reads the
-request {"file", "arguments"}. For every $(find NAME) it writes {"find": NAME} and reads the folder
-of this package. Finally it writes {"text", "declared"}; "declared" lists the arguments that the
-file declares or uses. After an error, it writes {"error", "file", "macros", "missing"} instead.
+This module imports nothing from armlet. The process reads and writes lines of JSON. First, it
+reads the request {"file", "arguments"}. For every $(find NAME), it writes {"find": NAME} and reads
+the folder of the package NAME. Finally, it writes {"text", "declared"}; "declared" lists the
+arguments that the file declares or uses. After an error, it writes {"error", "file", "macros",
+"missing"} instead.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Read XML with line numbers; limit size and depth, and refuse document types."""
+"""Read XML with line numbers; limit size and depth, and refuse document type declarations."""
 
 import re
 from dataclasses import dataclass, field
@@ -75,11 +75,11 @@ class Element:
         return numbers(text, n, f"{self.where}: <{self.tag}>{clip(text)}</{self.tag}>")
 
     def text_of(self, tag: str, default: str = "") -> str:
-        """Return the stripped text of a child, or `default` if there is no text."""
+        """Return the stripped text of the first child called `tag`, or `default` if it has none."""
         return self.child(tag).text.strip() or default
 
     def number_of(self, *tags: str, default: float = 0.0) -> float:
-        """Return the number in the first child found for `tags`: its attribute `value`, or text."""
+        """Return the number in the child with the first tag found: attribute `value`, or text."""
         for child in filter(None, map(self.first, tags)):
             if "value" in child.attributes:
                 return child.number("value")
@@ -87,7 +87,7 @@ class Element:
         return default
 
     def numbers(self, key: str, n: int | None, default: tuple[float, ...] | None = None) -> Vector:
-        """Return the finite numbers in an attribute: `n` numbers, or any count if `n` is None."""
+        """Return the finite numbers in an attribute; `n` is the required count, or None for any."""
         text = self.attributes.get(key)
         if text is None:
             if default is None:
@@ -98,7 +98,7 @@ class Element:
 
 
 def numbers(text: str, n: int | None, subject: str) -> Vector:
-    """Return the finite numbers in a text: `n` numbers, or any count if `n` is None."""
+    """Return the finite numbers in a text; `n` is the required count, or None for any."""
     wanted = "a finite number" if n == 1 else "finite numbers separated by spaces"
     texts = re.findall("[^ \t\r\n]+", text)  # the white space of XML, unlike `str.split`
     are_numbers = all(map(NUMBER.fullmatch, texts))
@@ -196,7 +196,7 @@ def parse_xml(data: bytes, file: str) -> Element:
 
 
 def _blank_overlooked(data: bytes, at: int, reason: str, root: Element | None) -> bytes:
-    """Blank out a misplaced declaration or all comments, depending on the parser's `reason`."""
+    """Overwrite with spaces a misplaced declaration or all comments, according to `reason`."""
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
         return COMMENT.sub(lambda x: _blank(x) if x[0].endswith(b"-->") else x[0], data)
     if root is None and (start := data.find(b"<?xml", at)) >= 0:

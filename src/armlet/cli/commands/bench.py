@@ -1,4 +1,4 @@
-"""armlet bench"""
+"""The command `armlet bench`."""
 
 from typing import Annotated
 
@@ -16,11 +16,11 @@ def bench(
     rounds: Annotated[int, typer.Option(help="How many times each kernel is timed.", min=1)] = 15,
     as_json: Json = False,
 ) -> None:
-    """Time armlet's compiled functions of a robot, and Pinocchio's if it is installed.
+    """Measure times of armlet's compiled functions of a robot, and of Pinocchio's if installed.
 
     Rotor inertias and friction are left out. Times are medians of the processor
     time on one thread. The scripts in the folder `benchmarks` of the repository
-    also time first calls, several threads, MuJoCo and loops in native code.
+    also measure first calls, several threads, MuJoCo and loops in native code.
 
     Example: armlet bench panda
     """

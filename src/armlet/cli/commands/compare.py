@@ -1,4 +1,4 @@
-"""armlet compare"""
+"""The command `armlet compare`."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -31,7 +31,7 @@ WIDTH = 24
 
 @dataclass(frozen=True)
 class Run:
-    """Operations, time of the compiled code (ns per state) and deviation of a formulation."""
+    """Measurements of a formulation: operation count, time in ns per state, and deviation."""
 
     name: str
     source: str
@@ -50,10 +50,10 @@ def compare(
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Compare all formulations (algorithms) of a quantity, and the cheapest program, on a robot.
+    """Compare all formulations (algorithms) of a quantity for a robot, and the cheapest program.
 
     Operations are counted with symbolic inertias and without rotor inertias.
-    Times are per state of a batch, for compiled code on one thread. The deviation
+    Times are of compiled code on one thread, per state of a batch. The deviation
     is the largest difference from exact results, divided by the largest exact
     entry. Exact results are computed from the definition of the quantity.
 
@@ -96,7 +96,7 @@ def compare(
 def _run(
     arm: RobotModel, quantity: str, name: str | None, states: list[Any], exact: list[Any] | None
 ) -> Run:
-    """Count, time and check formulation `name`, or the cheapest program if `name` is None."""
+    """Measure the formulation `name`, or the cheapest program if `name` is None."""
     rigid = arm if quantity in PASSIVE else arm.without_drives()
     operations = trace(rigid, quantity, name, constants={"inertia": "symbolic"}).count()
     kernel = compile(arm, quantity, name)

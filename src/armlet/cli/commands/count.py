@@ -1,4 +1,4 @@
-"""armlet count"""
+"""The command `armlet count`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -199,7 +199,7 @@ def _short(count: Count) -> str:
 
 
 def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path | None) -> None:
-    """Print published totals and armlet's counts under the same conditions; plot both to `plot`."""
+    """Print published totals and armlet's counts under the same conditions; plot them if asked."""
     for name in quantities or ():
         one_of(name, "quantity", QUANTITIES)
     chosen = [total for total in totals() if not quantities or total.quantity in quantities]
@@ -245,7 +245,7 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
 
 
 def _scope(total: Total) -> str:
-    """Return the conditions of a published count in parentheses, or "" if there are none."""
+    """Return the conditions of a published total as text in parentheses; "" if there are none."""
     words = [
         f"joint {total.prismatic} prismatic" if total.prismatic else "",
         "quarter turns" if total.twists == "quarter" else "",

@@ -1,4 +1,4 @@
-"""armlet demo"""
+"""The command `armlet demo`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -109,7 +109,7 @@ def demo(
 
 
 class Counted(NamedTuple):
-    """Operations of a compiled quantity, and deviation of its results from the definition."""
+    """Operation count of a quantity, and deviation of its results from the definition."""
 
     operations: Count
     deviation: float | None
@@ -125,7 +125,7 @@ class Published(NamedTuple):
 
 @dataclass(frozen=True)
 class Demo:
-    """Results that the terminal and the page show."""
+    """Results of the demonstration, printed in the terminal and shown on the page."""
 
     arm: Robot
     counted: dict[str, Counted]
@@ -140,12 +140,12 @@ class Demo:
 
     @property
     def below(self) -> int:
-        """Number of published totals that are larger than armlet's count."""
+        """Number of published totals that exceed armlet's count under the same conditions."""
         return sum(x.counted.total < x.printed.total for x in self.published)
 
     @property
     def near(self) -> int:
-        """Number of parameters within three standard deviations of their true values."""
+        """Number of identified parameters within three standard deviations of the true values."""
         return int((np.abs(self.errors) < 3).sum())
 
 
@@ -185,7 +185,7 @@ def collect(arm: Robot) -> Demo:
 
 
 def plan(arm: Robot) -> list[Array]:
-    """Return positions, velocities and accelerations of a motion from rest, within joint limits."""
+    """Return q, qd and qdd of a motion that starts at rest and stays within the joint limits."""
     k = np.arange(1, WAVES + 1)
     size = np.random.default_rng(SEED).normal(size=(WAVES, arm.nv)) / k[:, None]
     w, t = 2 * np.pi / DURATION * k, np.arange(0, DURATION, DT)[:, None]
@@ -204,7 +204,7 @@ def plan(arm: Robot) -> list[Array]:
 
 
 def motion(arm: Robot) -> Trajectory:
-    """Simulate the arm with friction, while joint controllers track the motion of `plan`."""
+    """Simulate the arm with friction; its joint controllers track the motion of `plan`."""
     q, qd, qdd = plan(arm)
     inertia = np.diagonal(arm.inertia_matrix(q[::100]), axis1=1, axis2=2).min(axis=0)
     stiffness, damping = RATE**2 * inertia, 2 * RATE * inertia
@@ -228,7 +228,7 @@ def motion(arm: Robot) -> Trajectory:
 
 
 def identification(arm: Robot, run: Trajectory) -> Identified:
-    """Identify the arm from `run` with noise on the torques; the end of `run` is for validation."""
+    """Identify the arm from `run` with noise added to the torques; validate on the end of `run`."""
     size = np.sqrt((run.tau**2).mean(axis=0))
     noise = NOISE * size * np.random.default_rng(SEED).normal(size=run.tau.shape)
     log = Log(run.t, run.q, run.tau + noise, joints=run.joints, name="the motion above")
@@ -279,7 +279,7 @@ def _print(demo: Demo, where: str) -> None:
 
 
 def _count_rows(demo: Demo) -> list[list[str]]:
-    """Return one row per quantity: name, M, A, and deviation from the definition."""
+    """Return a row per quantity: name, multiplications, additions, deviation from definition."""
     return [
         [name, str(count.M), str(count.A), "" if off is None else f"{off:.0e}" if off else "0"]
         for name, (count, off) in demo.counted.items()
@@ -399,7 +399,7 @@ def published_figure(rows: Sequence[Published]) -> Figure:
 
 
 def speed_figure(demo: Demo) -> Figure:
-    """Draw the times of one call and of a batch, for armlet and other libraries."""
+    """Draw the times per state of each library, in one call and in a batch, as bars."""
     titles = ["one call", f"batch of {ROWS:,}"]
     figure = panels(2, 1, height=600, subplot_titles=titles, vertical_spacing=0.17)
     names = [name.replace("_", "<br>") for name in demo.times]

@@ -1,4 +1,4 @@
-"""armlet excite"""
+"""The command `armlet excite`."""
 
 from typing import Annotated, Any
 
@@ -97,7 +97,7 @@ def excite(
 
 def _data(plan: Excitation) -> dict[str, Any]:
     def finite(x: Any) -> Any:
-        """Convert to floats for JSON; infinity becomes None."""
+        """Return numbers as floats for JSON, with None for numbers that are not finite."""
         return [float(y) if np.isfinite(y) else None for y in x]
 
     return {

@@ -1,4 +1,4 @@
-"""armlet generate"""
+"""The command `armlet generate`."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -175,7 +175,7 @@ class Request:
     frames: Sequence[str] = ()
 
     def trace(self, arm: Robot, arguments: Sequence[str], minimal: bool) -> Function:
-        """Trace the function; the groups in `arguments` that the function reads become inputs."""
+        """Trace the function; groups of constants in `arguments` that it reads become inputs."""
         read = {group for quantity in self.quantities for group in QUANTITIES[quantity].reads}
         groups = [group for group in arguments if group in read and arm.constants(group)]
         options: dict[str, Any] = {
@@ -202,7 +202,7 @@ class Request:
 
 
 def _requests(texts: Sequence[str], frames: Sequence[str]) -> list[Request]:
-    """Parse the options -f: a quantity yields a function per frame, a list one function."""
+    """Parse the values of -f: a quantity gives a function per frame, a list gives one function."""
     requests: dict[str, Request] = {}
     for text in texts:
         name, is_named, listed = text.rpartition("=")
@@ -233,7 +233,7 @@ def _requests(texts: Sequence[str], frames: Sequence[str]) -> list[Request]:
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Write all files; raise an error if that would overwrite a file that armlet did not write."""
+    """Write `files`, a dict name -> text; refuse to replace a file that armlet did not write."""
     paths = {folder / name: text for name, text in files.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)

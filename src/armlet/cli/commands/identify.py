@@ -1,4 +1,4 @@
-"""armlet identify"""
+"""The command `armlet identify`."""
 
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -163,7 +163,7 @@ def identify(
 
 
 def _client(scheduler: str | None, workers: int) -> AbstractContextManager[Any]:
-    """Return a Dask client for `scheduler` or for new processes; a null context for one worker."""
+    """Return a Dask client, or a null context without a scheduler and with a single worker."""
     if scheduler is None and workers == 1:
         return nullcontext()
     client: Any = require("distributed").Client

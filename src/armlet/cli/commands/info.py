@@ -1,4 +1,4 @@
-"""armlet info"""
+"""The command `armlet info`."""
 
 from collections.abc import Sequence
 from math import degrees, isinf
@@ -76,7 +76,7 @@ def info(
 
 
 def _pose(arm: RobotModel, name: str) -> dict[str, Any]:
-    """Return the link of a frame, and the frame's xyz and rpy in the link's own frame."""
+    """Return a frame's link, and the frame's xyz and rpy in the link's own frame."""
     body, at = arm.frame(name)
     link = (*arm.links, arm.base_link)[body]
     pose = arm.frames[link].pose.inverse() @ at
@@ -181,7 +181,7 @@ def _bodies(arm: RobotModel) -> Table | None:
 def _jointwise(
     arm: RobotModel, title: str, columns: list[str], rows: Sequence[Sequence[Any]]
 ) -> Table | None:
-    """Return a table of joint constants, or None if all constants are zero."""
+    """Return a table with a row of constants per joint, or None if all constants are zero."""
     if not any(map(any, rows)):
         return None
     table = Table(["joint"], columns, title=title)

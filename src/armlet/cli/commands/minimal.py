@@ -1,4 +1,4 @@
-"""armlet minimal"""
+"""The command `armlet minimal`."""
 
 from typing import Annotated
 

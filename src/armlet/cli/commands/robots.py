@@ -1,4 +1,4 @@
-"""armlet robots"""
+"""The command `armlet robots`."""
 
 from typing import Any
 

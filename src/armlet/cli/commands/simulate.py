@@ -1,4 +1,4 @@
-"""armlet simulate"""
+"""The command `armlet simulate`."""
 
 from pathlib import Path
 from typing import Annotated, Any

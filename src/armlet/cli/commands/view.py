@@ -1,4 +1,4 @@
-"""armlet view"""
+"""The command `armlet view`."""
 
 import webbrowser
 from pathlib import Path

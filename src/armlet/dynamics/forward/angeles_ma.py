@@ -20,10 +20,10 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero, sqrt
 def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ by two least-squares solutions, with the bias b by Newton and Euler.
 
-    With H = PᵀP from `weighted_complement`, x is the minimum-norm solution of Pᵀ x = τ - b, and q̈
-    the least-squares solution of P q̈ = x. The Gram-Schmidt process, from the last column to the
-    first, gives P = V Uᵀ with orthogonal columns of V, a diagonal matrix D = VᵀV, and a unit upper
-    triangular matrix U. Then x = V y and
+    `weighted_complement` computes P with PᵀP = H. Let x be the minimum-norm solution of
+    Pᵀ x = τ - b; q̈ is then the least-squares solution of P q̈ = x. The Gram-Schmidt process, from
+    the last column to the first, factors P = V Uᵀ: the columns of V are orthogonal, D = VᵀV is
+    diagonal, and U is unit upper triangular. Then x = V y and
 
         D y = U⁻¹ (τ - b)
         Uᵀ q̈ = y
@@ -49,11 +49,11 @@ def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Sc
 
 
 def weighted_complement(robot: RobotModel, q: Vector) -> Matrix:
-    """Return P with PᵀP = H: P = N T, with T of `complement` and the mass matrix M = NᵀN.
+    """Return P = N T with PᵀP = H: `complement` computes T, and M = NᵀN is the mass matrix.
 
     P has seven rows per body: three for ω, three for v and one for the rotor. The rows for ω are
-    √D Lᵀ ω, with a unit upper triangular L and the central inertia I = L D Lᵀ. A zero on the
-    diagonal of I gives a row of zeros in P.
+    √D Lᵀ ω: the central inertia is I = L D Lᵀ, where L is unit upper triangular and D is diagonal.
+    A zero on the diagonal of I gives a row of zeros in P.
     """
     P = np.zeros((robot.nb, 7, robot.nv), dtype=object)
     inertias = central_inertias(robot)

@@ -1,7 +1,7 @@
 """Forward dynamics by articulated bodies.
 
-An articulated body is a body with all bodies it carries, on joints that move freely. Its inertia is
-a symmetric 6x6 matrix in the body's axes, which maps an acceleration (angular, linear) at the
+An articulated body is a body and all bodies that it carries, whose joints move freely. Its inertia
+is a symmetric 6x6 matrix in the body's axes, which maps an acceleration (angular, linear) at the
 body's origin to a wrench (moment, force) there.
 """
 
@@ -22,11 +22,11 @@ NOTHING.setflags(write=False)
 
 
 def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
-    """Solve H q̈ = φ for q̈, by factors of H from articulated bodies.
+    """Solve H q̈ = φ for q̈, by factors of H that are computed from articulated bodies.
 
-    m̂ and ψ are those of `articulated_bodies`, s is the joint's unit twist, and Bᵢⱼ transforms a
-    twist from body j to body i beyond j; Bᵢ is Bᵢₚ, with the parent p. The factors of H = U D Uᵀ
-    are the diagonal matrix D of all m̂ᵢ and the unit triangular matrix of all Uⱼᵢ = s · Bᵢⱼᵀ ψᵢ.
+    `articulated_bodies` computes m̂ and ψ; s is the joint's unit twist. Bᵢⱼ transforms a twist from
+    body j to body i, which j carries; Bᵢ is Bᵢₚ with the parent p of i. In H = U D Uᵀ, D is
+    diagonal with the entries m̂ᵢ, and U is unit triangular with the entries Uⱼᵢ = sⱼ · Bᵢⱼᵀ ψᵢ.
     Three systems are solved, the first by recursion to the base, the last by recursion to the tips:
 
         U φ̂ = φ:     φ̂ᵢ = φᵢ - s · ηᵢ,  ηₚ += Bᵢᵀ (ηᵢ + ψᵢ φ̂ᵢ)
@@ -35,7 +35,7 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
 
     `accelerations` runs these recursions, with zero `wrenches` and `zeta`. The recursions are those
     of Saha 1999, (33) to (37) and appendix B, but on trees, and about the joints' origins instead
-    of the centres of mass: the joint's unit twist s is then a coordinate axis.
+    of the centres of mass, so that the unit twist s is a coordinate axis.
     """
     return accelerations(robot, q, phi, [NOTHING] * robot.nb, [NOTHING] * robot.nb)
 
@@ -49,16 +49,16 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
 def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ by articulated bodies, without computing the bias torques first.
 
-    First, angular velocities ω and accelerations a of the origins are computed as if q̈ and ω̇ were
-    zero. The origin of body i is at r + h z from that of its parent p; z is the joint's axis. With
-    the joint's unit twist (w, v) and Ω = ω̃ ω̃:
+    First, the angular velocity ω of each body and the acceleration a of its origin are computed as
+    if q̈ and ω̇ were zero. The origin of body i is at r + h z from that of its parent p; z is the
+    joint's axis. With the joint's unit twist (w, v) and Ω = ω̃ ω̃:
 
         ωᵢ = ωₚ + w q̇ᵢ
         aᵢ = aₚ + Ωₚ (r + h z) + 2 ωᵢ × v q̇ᵢ,  from -g at the base
 
     For this motion, body i needs the wrench η = (t, f), where m, u and K are those of the augmented
-    body (see `augment`). ζ is the velocity-dependent acceleration of body i relative to its parent,
-    except for the terms in aᵢ:
+    body (see `augment`). Relative to its parent, body i has the velocity-dependent acceleration ζ
+    in addition to the terms in aᵢ:
 
         fᵢ = Ωᵢ uᵢ + mᵢ aᵢ,   tᵢ = ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ,   ζᵢ = (ωₚ × w q̇ᵢ, 0)
 
@@ -101,13 +101,13 @@ def saha(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
 def accelerations(
     robot: RobotModel, q: Vector, tau: Vector, wrenches: Sequence[Vector], zeta: Sequence[Vector]
 ) -> list[Scalar]:
-    """Joint accelerations q̈ under torques τ, with wrenches η that velocities and gravity require.
+    """Joint accelerations q̈ from torques τ, wrenches η and velocity-dependent accelerations ζ.
 
-    Body i accelerates with s q̈ᵢ + ζᵢ relative to its parent p: s is the joint's unit twist, ζ the
-    velocity-dependent term. Bᵢ transforms a twist from the parent's frame to the body's, Bᵢᵀ a
-    wrench from the body's frame to the parent's. m̂, ψ and M̂ⁱ are those of `articulated_bodies`. The
-    first recursion runs towards the base. The second recursion computes the bodies' accelerations μ
-    from the base, where μ is zero, to the tips:
+    Because of velocities and gravity, body i needs the wrench ηᵢ. Relative to its parent p, it
+    accelerates with s q̈ᵢ + ζᵢ, where s is the joint's unit twist. Bᵢ transforms a twist from the
+    parent's frame to the body's, and Bᵢᵀ a wrench from the body's frame to the parent's.
+    `articulated_bodies` computes m̂, ψ and M̂ⁱ. The first recursion runs towards the base; the second
+    one computes the bodies' accelerations μ from the base, where μ is zero, to the tips:
 
         uᵢ = τᵢ - s · ηᵢ,   ηₚ += Bᵢᵀ (ηᵢ + M̂ⁱ ζᵢ + ψᵢ uᵢ)
 
@@ -138,14 +138,14 @@ def articulated_bodies(
 ) -> tuple[list[Scalar], list[Vector], list[Matrix]]:
     """Return m̂, ψ and M̂ⁱ of each articulated body; m̂ is the inertia about or along the joint axis.
 
-    As joint i, of unit twist s, moves freely, only the part M̂ⁱ of the inertia M̂ᵢ loads the parent
-    p. Bᵢ transforms a twist from the parent's frame to the body's:
+    Joint i moves freely, so only the part M̂ⁱ of the inertia M̂ᵢ acts on the parent p. s is the
+    joint's unit twist, and Bᵢ transforms a twist from the parent's frame to the body's:
 
         ψ̂ᵢ = M̂ᵢ s,  m̂ᵢ = s · ψ̂ᵢ + (rotor inertia),  ψᵢ = ψ̂ᵢ / m̂ᵢ
         M̂ⁱ = M̂ᵢ - ψ̂ᵢ ψᵢᵀ
         M̂ₚ += Bᵢᵀ M̂ⁱ Bᵢ,  from M̂ₚ = [[J, c̃], [-c̃, m 1]], the body alone
 
-    s · ψᵢ is 1 and M̂ⁱ s is 0, apart from terms in (rotor inertia) / m̂. The code writes out these
+    Except for terms in (rotor inertia) / m̂, s · ψᵢ is 1 and M̂ⁱ s is 0. The code writes out these
     constants, so that constant folding removes operations with them.
     """
     n = robot.nb
@@ -179,7 +179,7 @@ def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:
 def translate(screw: Screw, J: Matrix, C: Matrix, M: Matrix) -> tuple[Matrix, Matrix]:
     """Return the blocks J and C of an articulated inertia after a screw's translation h along e.
 
-    For [[J, C], [Cᵀ, M]] and S = h ẽ, the new blocks are C' = C + S M, J' = J + S Cᵀ + (S C'ᵀ)ᵀ.
+    The inertia is [[J, C], [Cᵀ, M]]. With S = h ẽ, C' = C + S M and J' = J + S Cᵀ + C' Sᵀ.
     """
     (i, j), k, h = screw.others, screw.k, screw.h
     new_J, new_C = np.array(J, dtype=object), np.array(C, dtype=object)

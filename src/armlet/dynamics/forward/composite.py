@@ -1,4 +1,4 @@
-"""Forward dynamics by inertia matrix and bias."""
+"""Forward dynamics from the inertia matrix and the bias torques."""
 
 from collections.abc import Callable
 
@@ -34,7 +34,7 @@ def composite(
     inertia_matrix: Callable[..., Matrix] = composite_bodies,
     bias: Callable[..., Vector] = newton_euler,
 ) -> list[Scalar]:
-    """Joint accelerations q̈ = H⁻¹ (τ - b), with H and b by any two formulations."""
+    """Joint accelerations q̈ = H⁻¹ (τ - b), with H and the bias b from any two formulations."""
     H = inertia_matrix(robot, q)
     b = bias(robot, q, qd)
     return list(solve(H, np.array(tau, dtype=object) - b))

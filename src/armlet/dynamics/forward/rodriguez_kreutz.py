@@ -16,9 +16,9 @@ from armlet.scalar import Scalar, Vector
 def rodriguez_kreutz(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ = H⁻¹ (τ - b), by operator factors of H⁻¹, with b by Newton and Euler.
 
-    `kalman_filter` computes unit twists h, transition operators φ, gains G and inertias D̂. With F
-    of `armlet.dynamics.inertia.rodriguez_kreutz`, H = F D̂ Fᵀ, so q̈ follows in two steps. First,
-    ε = F⁻¹ (τ - b) is computed from the tips to the base, with wrenches z from outer bodies. Then
+    `kalman_filter` computes unit twists h, transition operators φ, gains G and inertias D̂. In
+    H = F D̂ Fᵀ, F is that of `armlet.dynamics.inertia.rodriguez_kreutz`. First, ε = F⁻¹ (τ - b) is
+    computed from the tips to the base, with the wrench zᵢ of all bodies that body i carries. Then
     q̈ = F⁻ᵀ D̂⁻¹ ε is computed from the base, where the acceleration λ is zero, to the tips:
 
         εᵢ = τᵢ - bᵢ - hᵢ · zᵢ

@@ -23,18 +23,18 @@ TINY = 1e-300
     coupled=True,
 )
 def walker_orin_cg(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
-    """Joint accelerations q̈ with H q̈ = τ - b, by conjugate gradients in n steps.
+    """Solve H q̈ = τ - b for q̈, by conjugate gradients in n steps, for n joints.
 
-    H is not computed: H p is inverse dynamics without speed and gravity, at the accelerations p.
-    Each step moves q̈ along a direction p. From q̈ = 0 and p = r = τ - b, with r' and p' for the r
-    and p of the next step:
+    H is not computed: H p is the inverse dynamics at accelerations p, zero velocities and zero
+    gravity. Each step moves q̈ along a direction p. The first step starts from q̈ = 0 and
+    p = r = τ - b; r' and p' are r and p of the next step:
 
         κ = r · r / (p · H p),   q̈ += κ p,   r' = r - κ H p
         β = r' · r' / (r · r),   p' = r' + β p
 
     Without rounding, n steps reach the solution. In double precision, the error grows with the
     condition number of H. Arms with more joints tend to have an ill-conditioned H, for which the
-    result is inaccurate without a warning. Use this only to compare operation counts.
+    result is inaccurate without a warning. Use this function only to compare operation counts.
     """
     n = robot.nv
     weightless = replace(robot, g=ZERO)

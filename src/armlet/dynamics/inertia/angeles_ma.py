@@ -18,9 +18,9 @@ from armlet.scalar import Matrix, Vector
 def angeles_ma(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by the natural orthogonal complement.
 
-    The twists (ωₖ, velocity of the centre of mass) of all bodies k, in body axes, are linear in the
-    joint speeds: t = T q̇. With masses and central inertias Mₖ = diag(Iₖ, mₖ 1), the kinetic energy
-    is ½ tᵀ M t. The sum is over the bodies k that joints i and j both carry:
+    t stacks the twists (ωₖ, velocity of the centre of mass) of all bodies k, in body axes. It is
+    linear in the joint velocities: t = T q̇. With the central inertias and masses in
+    Mₖ = diag(Iₖ, mₖ 1), the kinetic energy is ½ tᵀ M t. Joints i and j both carry the bodies k:
 
         H = Tᵀ M T,  Hᵢⱼ = Σₖ Tₖᵢᵀ Mₖ Tₖⱼ
     """
@@ -36,7 +36,7 @@ def angeles_ma(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def complement(robot: RobotModel, q: Vector) -> list[dict[int, Pair]]:
-    """Return T: the twist of each body at unit speed of each joint on the path to the base.
+    """Return T as a dict per body: joint on the path to the base -> the body's twist at unit speed.
 
     If a body's origin has the twist (ω, v), the centre of mass moves with v + ω × com. Twists are
     transformed from parent to body like wrenches, with ω as the force and v as the moment.

@@ -15,10 +15,10 @@ from armlet.scalar import Matrix, Vector
 def balafoutis_patel_62(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by generalised links.
 
-    Augmented link i is body i with the masses beyond its revolute child joints lumped, off-line, at
-    the origins of these joints. Generalised link i consists of the augmented links that joint i
-    carries. It has first moment U, inertia E and mass m̂, which counts only the mass on prismatic
-    joints. It is added to the generalised link of the parent p, where the origin of body i is at r:
+    Augmented link i is body i with a point mass at the origin of each revolute child joint: the
+    mass beyond this joint, lumped off-line; masses on prismatic joints are not lumped. Generalised
+    link i consists of the augmented links that joint i carries. It has first moment U, inertia E
+    and the mass m̂ that is not lumped. In body axes, r leads from the parent's origin to origin i:
 
         Uₚ += ᵖRᵢ Uᵢ,   Eₚ += ᵖRᵢ (Eᵢ - r̃ Ũᵢ - Ũᵢ r̃) ᵖRᵢᵀ
 
@@ -27,8 +27,8 @@ def balafoutis_patel_62(robot: RobotModel, q: Vector) -> Matrix:
 
         f = w × Uᵢ + m̂ᵢ v,   t = Eᵢ w + Uᵢ × v
 
-    and column i of H is the projection of this wrench on the joints from i to the base.
-    The source leaves out the moment Uᵢ × v in (6.3.29e).
+    Column i of H has the projections of this wrench on the unit twists of the joints from i to the
+    base. The source leaves out the moment Uᵢ × v in (6.3.29e).
     """
     X = robot.displacements(q)
     links = gather(robot, lambda i, link: X[i].body(*link), augment(robot).bodies)

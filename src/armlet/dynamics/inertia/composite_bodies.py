@@ -28,8 +28,8 @@ def composite_bodies(robot: RobotModel, q: Vector) -> Matrix:
 
         fᵢ = m̂ᵢ v + w × ĉᵢ,   tᵢ = Ĵᵢ w + ĉᵢ × v
 
-    and column i of H is the projection of this wrench on the twists of the joints j from i to the
-    base, with (f, t)ₚ = ᵖXⱼ (f, t)ⱼ.
+    Column i of H has the projections of this wrench on the unit twists of the joints j from i to
+    the base. From body j to its parent p, the wrench is transformed by (f, t)ₚ = ᵖXⱼ (f, t)ⱼ.
     """
     X = parallel_axes(robot, q)
     body = [CarriedBody(*own) for own in robot.bodies] + [CarriedBody(0, ZERO, NOTHING)]

@@ -22,9 +22,10 @@ from armlet.scalar import Matrix, Vector
 def inverse_inertia_matrix(
     robot: RobotModel, q: Vector, inertia_matrix: Callable[..., Matrix] = composite_bodies
 ) -> Matrix:
-    """Inverse H⁻¹ = Vᵀ D⁻¹ V with V = U⁻¹ and H = U D Uᵀ; `inertia_matrix` computes H.
+    """Inverse H⁻¹ = Vᵀ D⁻¹ V of the inertia matrix H = U D Uᵀ, with V = U⁻¹.
 
-    U and V are unit upper triangular. U V = 1 gives the entries of V, from the last row upwards:
+    `inertia_matrix` computes H. U and V are unit upper triangular, and D is diagonal. U V = 1 gives
+    the entries of V, from the last row upwards:
 
         Vᵢₖ = -Uᵢₖ - Σⱼ Uᵢⱼ Vⱼₖ,   i < j < k
     """

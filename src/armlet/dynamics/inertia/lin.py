@@ -14,8 +14,9 @@ from armlet.scalar import Matrix, Vector
 class BaseReference(NamedTuple):
     """Quantities that Lin's formulations of the inertia matrix and the bias share.
 
-    Quantities of body j are in the axes of body j and about the reference point: the origin of the
-    first body on the path to j. Quantities of a joint m on this path, j included, are at [j][m].
+    Entry [j] is for body j, or for the composite body that joint j carries. Entry [j][m] is for
+    joint m on the path from the base to body j, which includes joint j. All vectors are in the axes
+    of body j. Moments are about the reference point: the origin of the first body on that path.
     """
 
     z: list[dict[int, Vector]]
@@ -43,7 +44,8 @@ def lin(robot: RobotModel, q: Vector) -> Matrix:
 
     A unit acceleration of joint j alone needs the force e and the moment a on composite body j. All
     moments are about one reference point, so that only rotations are needed between frames. In
-    frame j, joint m has the axis z, and ŝ = z × s with s from the reference point to origin m (65):
+    frame j, z is the axis of joint m, s leads from the reference point to the origin of frame m,
+    and ŝ = z × s (65):
 
         joint m revolute   Hₘⱼ = z · aⱼ - ŝ · eⱼ
         joint m prismatic  Hₘⱼ = z · eⱼ
@@ -63,19 +65,18 @@ def lin(robot: RobotModel, q: Vector) -> Matrix:
 def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
     """Compute the quantities that Lin's formulations share, in body axes.
 
-    From the parent p outwards to j, with r from origin p to origin j and com the centre of mass
-    (24)-(27):
+    Outwards, r leads from the origin of the parent p to origin j; com is the mass centre (24)-(27):
 
         zₘ = ʲRₚ zₘ            zⱼ = (0, 0, 1)
         ŝₘ = ʲRₚ ŝₘ            ŝⱼ = zⱼ × sⱼ, where joint j is revolute
         sⱼ = ʲRₚ (sₚ + r)      pⱼ = sⱼ + comⱼ
 
-    Inwards, with Ĩ = I - ½ tr(I) 1 and the inertia I about the centre of mass (19), (29), (30):
+    Inwards, i are the children of j, I is the central inertia, Ĩ = I - ½ tr(I) 1 (19), (29), (30):
 
         p̂ⱼ = mⱼ pⱼ + Σ ʲRᵢ p̂ᵢ
-        J̄ⱼ = Ĩⱼ - mⱼ pⱼ pⱼᵀ + Σ ʲRᵢ J̄ᵢ ʲRᵢᵀ,    i the children
+        J̄ⱼ = Ĩⱼ - mⱼ pⱼ pⱼᵀ + Σ ʲRᵢ J̄ᵢ ʲRᵢᵀ
 
-    Then, as the inertia about the reference point is J̄ - tr(J̄) 1 (62), (63):
+    The inertia about the reference point is J̄ - tr(J̄) 1, which gives (62), (63):
 
         revolute  eⱼ = z × p̂ⱼ - m̂ⱼ ŝⱼ,    aⱼ = (J̄xz, J̄yz, -J̄xx - J̄yy) + ŝⱼ × p̂ⱼ
         prismatic eⱼ = m̂ⱼ z,              aⱼ = p̂ⱼ × z

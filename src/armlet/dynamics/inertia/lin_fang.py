@@ -2,12 +2,12 @@
 
 Composite body i is body i with all bodies it carries. It has mass m̂ᵢ, first moment ĉᵢ and inertia
 Ĵᵢ about the origin and in the axes of frame i. A unit acceleration of joint i alone, with the unit
-twist (w, v), needs the force and the moment about this origin
+twist (w, v), needs the force fᵢ and, about this origin, the moment tᵢ:
 
     fᵢ = w × ĉᵢ + m̂ᵢ v,    tᵢ = Ĵᵢ w + ĉᵢ × v                            (7), (8)
 
-Entry (j, i) of H, for j between i and the base, is their projection on the unit twist of joint j.
-The formulations differ in the axes used for the projection (Lin and Fang 1999).
+Entry (j, i) of H, for j between i and the base, is the projection of (fᵢ, tᵢ) on the unit twist of
+joint j. The formulations differ in the axes used for this projection (Lin and Fang 1999).
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ FromComposites = Callable[[RobotModel, Vector, Sequence[Body]], Matrix]
 
 
 def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], FromComposites]:
-    """Return a decorator, like `describe`, for functions that take composite bodies as argument."""
+    """Return a decorator, like `describe`, for functions with composite bodies as an argument."""
 
     def decorate(function: FromComposites) -> FromComposites:
         @wraps(function)
@@ -62,7 +62,7 @@ def lin_fang_2(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """Joint-space inertia matrix H(q) from composite bodies, in the frame of the accelerated body.
 
     Composite body i needs the wrench (fᵢ, tᵢ) for a unit acceleration of joint i. The unit twist
-    (w, v) and the origin r of joint j, transformed outwards to frame i, give
+    (w, v) of joint j and its origin r are transformed outwards to frame i:
 
         Hⱼᵢ = w · (tᵢ + fᵢ × r) + v · fᵢ
 
@@ -92,9 +92,9 @@ def lin_fang_2(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
 def lin_fang_3(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """Joint-space inertia matrix H(q) from composite bodies, by the twists at unit joint speeds.
 
-    At unit speed of joint j, frame i has the angular velocity w, and its origin the velocity v.
-    s leads from the origin of parent p to that of frame i, and composite body i needs the wrench
-    (fᵢ, tᵢ) for a unit acceleration of joint i:
+    At unit speed of joint j, frame i has the angular velocity wᵢ, and its origin has the velocity
+    vᵢ. s leads from the origin of the parent p to that of frame i. Composite body i needs the
+    wrench (fᵢ, tᵢ) for a unit acceleration of joint i:
 
         wᵢ = ⁱRₚ wₚ,    vᵢ = ⁱRₚ (vₚ + wₚ × s),    Hⱼᵢ = wᵢ · tᵢ + vᵢ · fᵢ
 
@@ -118,8 +118,8 @@ def lin_fang_4(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """Inertia matrix H(q) of a serial arm from composite bodies, in the frame n of the last body.
 
     The rotations ⁿRᵢ and the vectors s from the parent's origin to the body's are computed first,
-    in frame n. The wrench (f, t) of column i is rotated to frame n once, and then needs no rotation
-    on the way to the base. From body j to its parent p:
+    in frame n. The wrench (f, t) for column i is rotated to frame n once; on the way to the base,
+    it needs no further rotation. From body j to its parent p:
 
         tₚ = tⱼ + sⱼ × f,    Hₚᵢ = ⁿRₚ w · tₚ + ⁿRₚ v · f
     """
@@ -196,12 +196,12 @@ def from_parents(
     """Compute H from first moments of composite bodies in their parents' axes.
 
     `h` is about the parent's origin, `c_p` (ĉᵢ below) about the body's origin, at s in parent p.
-    Column i starts in the frame of p, with the unit twist (w, v) of joint i in the axes of p:
+    The wrench for column i is first computed in frame p. (w, v) is the unit twist of joint i there:
 
         revolute joint    f = w × ĉᵢ,    t = ᵖRᵢ Ĵᵢ w + s × f
         prismatic joint   f = m̂ᵢ v,      t = hᵢ × v
 
-    From there, the wrench is transformed and projected as in `lin_fang_1`, (B5)-(B11).
+    From frame p on, the wrench is transformed and projected as in `lin_fang_1`, (B5)-(B11).
     """
     m_hat, H = composite_masses(robot), np.zeros((robot.nv, robot.nv), dtype=object)
     for i, p in robot.base_to_tips():

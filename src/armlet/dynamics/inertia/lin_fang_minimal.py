@@ -7,7 +7,7 @@ the sums of a constant term and a term that varies with q:
 
 Let r be the first revolute joint on the path from the base, s the first revolute joint after r
 with another axis direction, and u the axis of r in frame i, which is constant before s. H depends
-only on (Lin 1994, Theorem 5; Lin and Fang 1999, Theorem 1, Table VII)
+only on these parameters (Lin 1994, Theorem 5; Lin and Fang 1999, Theorem 1, Table VII):
 
     joint i revolute   r <= i < s   Uzz, kx, ky
                        s <= i       Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky
@@ -56,9 +56,9 @@ def lin_fang_2_minimal(robot: RobotModel, q: Vector) -> Matrix:
 def from_minimal(entries: FromComposites, robot: RobotModel, q: Vector) -> Matrix:
     """Compute H by the formulation `entries`, with ĉ and Ĵ from minimal parameters.
 
-    A unit acceleration of joint i needs the moment tᵢ = Ĵᵢ w + ĉᵢ × v. For joints before s (see the
-    module's docstring), all revolute axes are along u, so H depends only on the component u · tᵢ,
-    which rotations do not change. `entries` gets modified ĉ and Ĵ that make tᵢ zero, and transforms
+    A unit acceleration of joint i needs the moment tᵢ = Ĵᵢ w + ĉᵢ × v. Before joint s (see the
+    module's docstring), all revolute axes are along u. Of tᵢ, H then depends only on the component
+    u · tᵢ, which rotations do not change. `entries` gets ĉ and Ĵ that make tᵢ zero, and transforms
     only the force fᵢ = w × ĉᵢ + m̂ᵢ v. The missing terms are then added for joint i and all joints j
     between i and the base, as in (30)-(32):
 
@@ -80,9 +80,9 @@ def composites(
 ) -> tuple[list[Vector], list[Vector], list[Matrix], dict[int, Scalar]]:
     """Return u, ĉ, Ĵ and u · t of the composite bodies, by recursion from the tips (Table VII).
 
-    For joints r and s as in the module docstring, u is the axis of r in frame i, zero before r and
-    None from s on. For joints before s, V stands for the scalar u · V u, the returned Ĵ is zero,
-    and ĉ is zero if the joint is prismatic. Entry i of u · t is the moment about u for a unit
+    r and s are those of the module's docstring. u is the axis of r in frame i; it is zero before r
+    and None from s on. For joints before s, V stands for the scalar u · V u, the returned Ĵ is
+    zero, and ĉ is zero if the joint is prismatic. Entry i of u · t is the moment about u for a unit
     acceleration of joint i. At a revolute joint, u = (0, 0, ±1) (29):
 
         revolute   u · tᵢ = (w · u) (Uzz + V)
@@ -140,9 +140,9 @@ def over_mount(
 ) -> tuple[Vector, Matrix]:
     """Transform l and V of body i to the frame of its parent p, as for a body without mass.
 
-    `mount` is the constant part of the displacement, with its origin at b. If p is before s, the
-    scalar u · V u grows by 2 (b - (u · b) u) · l, (36)-(40). If i is s, this scalar is first
-    computed from V in the axes of `mount`, where u is constant.
+    `mount` is the constant part of the displacement, with its origin at b. If joint p is before s
+    (see the module's docstring), the scalar u · V u grows by 2 (b - (u · b) u) · l, (36)-(40). If
+    joint i is s, this scalar is first computed from V in the axes of `mount`, where u is constant.
     """
     rotation = joint._replace(h=0)
     if u_p is None:
@@ -171,7 +171,7 @@ def inertia_about(u: Vector, J: Matrix) -> Scalar:
 def minimal_bodies(robot: RobotModel) -> list[Body]:
     """Return (m̂, k, U) of each composite body after lumping on the parents (C1)-(C3).
 
-    The part that is symmetric about the axis of a revolute joint is lumped on the parent, so that
+    If joint i is revolute, the part that is symmetric about its axis is lumped on the parent, and
     only Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky remain. A prismatic joint does not rotate its body:
     the body is lumped at zero displacement, and m̂ and k remain for the effects of displacement.
     """

@@ -12,15 +12,15 @@ from armlet.scalar import Matrix, Vector
     "inertia_matrix", source="Renaud 1984; Lin 1991, (A5)-(A9), Fig. A1, on trees", growth="n^2"
 )
 def renaud(robot: RobotModel, q: Vector) -> Matrix:
-    """Joint-space inertia matrix H(q), by generalised links.
+    """Joint-space inertia matrix H(q), by composite bodies, with constant terms computed off-line.
 
     Off-line, the mass m̂ᵢ beyond a revolute joint i is lumped on the parent p, at the origin of i,
     which is at the constant position s in frame p (A5), (A6):
 
         uₚ = cₚ + Σ m̂ᵢ s,    Kₚ = Jₚ - Σ m̂ᵢ s̃ s̃
 
-    On-line, composite body i is added to its parent. Of its mass, m is not yet lumped: 0 if joint i
-    is revolute, m̂ᵢ if it is prismatic (A7), (A8). With cᵢ = ᵖRᵢ ĉᵢ:
+    On-line, composite body i is added to its parent. The mass m that is not lumped is 0 if joint i
+    is revolute and m̂ᵢ if joint i is prismatic (A7), (A8). With cᵢ = ᵖRᵢ ĉᵢ:
 
         ĉₚ = uₚ + Σ (cᵢ + m s)
         Ĵₚ = Kₚ + Σ (ᵖRᵢ Ĵᵢ ᵖRᵢᵀ - s̃ c̃ᵢ - c̃ᵢ s̃ - m s̃ s̃)

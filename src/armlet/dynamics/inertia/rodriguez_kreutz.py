@@ -17,14 +17,14 @@ from armlet.scalar import Matrix, Scalar, Vector
 def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), as the product of its operator factors.
 
-    `kalman_filter` computes the inertias D̂, unit twists h and gains G, and for each body the
-    transition operator φ, which transforms a wrench from the body to its parent. F is
+    `kalman_filter` computes the inertias D̂, the unit twists h and the gains G. It also computes the
+    transition operator φ of each body, which transforms a wrench from the body to its parent. F is
     the factor that (6.2.18) writes as 1 + h φ K:
 
         H = F D̂ Fᵀ,   Fᵢᵢ = 1
         Fⱼᵢ = hⱼ · φⱼᵢ Gᵢ,  j between i and the base
 
-    φⱼᵢ transforms a wrench from body i to body j: it is the product of the transition operators of
+    φⱼᵢ transforms a wrench from body i to body j. It is the product of the transition operators of
     body i and of all bodies between i and j.
     """
     h, phi, G, D_hat = kalman_filter(robot, q)
@@ -46,9 +46,9 @@ def kalman_filter(
 ) -> tuple[list[Vector], list[Matrix], list[Vector], Vector]:
     """Return unit twists h, transition operators φ, gains G and inertias D̂, by a Kalman filter.
 
-    Twists (ω, v) and wrenches (moment, force) are about the bodies' origins, in base axes. With r
-    from the parent's origin to the body's, the transition operator φ = [[1, r̃], [0, 1]] transforms
-    a wrench from the body to the parent. M is the body's spatial inertia. From the tips to the
+    Twists (ω, v) and wrenches (moment, force) are about the bodies' origins, in base axes. The
+    transition operator φ = [[1, r̃], [0, 1]] transforms a wrench from a body to its parent; r leads
+    from the parent's origin to the body's. M is the body's spatial inertia. From the tips to the
     base, the inertia P of the articulated body obeys the Riccati equation of a covariance:
 
         D̂ᵢ = hᵢ · Pᵢ hᵢ + (rotor inertia),   Gᵢ = Pᵢ hᵢ / D̂ᵢ

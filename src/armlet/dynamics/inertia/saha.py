@@ -14,17 +14,17 @@ from armlet.scalar import Matrix, Vector
     "inertia_matrix", source="Saha 1999, (23) and (24), on trees", growth="n^2", minimal=False
 )
 def saha(robot: RobotModel, q: Vector) -> Matrix:
-    """Generalised inertia matrix H(q), by the decoupled natural orthogonal complement.
+    """Joint-space inertia matrix H(q), by the decoupled natural orthogonal complement.
 
     Twists are at the centres of mass, in body axes. At unit speed, joint i adds the twist
-    pᵢ = (w, w × com + v) to its body; Bᵢₚ transforms a twist from the parent's centre to the body's
-    centre. Composite body i has the mass matrix M̃ᵢ about the centre of body i:
+    pᵢ = (w, w × com + v) to that of its body. Bᵢₚ transforms a twist from the parent's centre to
+    the body's centre. Composite body i has the mass matrix M̃ᵢ about the centre of body i:
 
         M̃ₚ += Bᵢₚᵀ M̃ᵢ Bᵢₚ
         Hⱼᵢ = pⱼᵀ Bᵢⱼᵀ M̃ᵢ pᵢ,  j between i and the base
 
-    M̃ is the mass matrix of a rigid body, so the code transforms mass, first moment and inertia, by
-    the displacement from centre to centre.
+    M̃ is the mass matrix of a rigid body. Instead of M̃, the code thus transforms mass, first moment
+    and inertia, by the displacement from centre to centre.
     """
     com = centres(robot)
     B = between_centres(robot, q, com)
@@ -35,7 +35,7 @@ def saha(robot: RobotModel, q: Vector) -> Matrix:
 
 
 def between_centres(robot: RobotModel, q: Vector, com: Sequence[Vector]) -> list[Displacement]:
-    """Return each body's displacement from its parent, with origins at the centres of mass."""
+    """Return each body's displacement in its parent, with both origins at the centres of mass."""
     at = [*com, ZERO]
     return [
         Displacement((*shift(-at[p]), *X, *shift(at[i])))

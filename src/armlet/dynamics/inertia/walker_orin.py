@@ -43,9 +43,9 @@ def walker_orin(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies about their centres of mass.
 
     Composite body i is body i welded to all bodies it carries, with mass m̂ᵢ, centre of mass R̂ᵢ in
-    frame i and inertia Êᵢ about this centre. A child i is added to its parent p, with d from the
-    centre of the parent to that of the child. The parallel-axis terms of both bodies add up to a
-    term with the reduced mass m̂ₚ m̂ᵢ / (m̂ₚ + m̂ᵢ):
+    frame i and inertia Êᵢ about this centre. Body i is added to its parent p; d leads from the
+    centre of mass of p to that of i. The parallel-axis terms of both bodies add up to a term with
+    the reduced mass m̂ₚ m̂ᵢ / (m̂ₚ + m̂ᵢ):
 
         d  = ᵖXᵢ R̂ᵢ - R̂ₚ
         Êₚ += ᵖRᵢ Êᵢ ᵖRᵢᵀ - m̂ₚ m̂ᵢ / (m̂ₚ + m̂ᵢ) d̃ d̃
@@ -53,7 +53,7 @@ def walker_orin(robot: RobotModel, q: Vector) -> Matrix:
         m̂ₚ += m̂ᵢ
 
     A unit acceleration of joint i alone, of unit twist (w, v), needs the force f and the moment t
-    about the origin. Column i of H is their projection on the joints from i to the base:
+    about the origin. Column i of H has the projections of (f, t) on the joints from i to the base:
 
         f = w × m̂ᵢ R̂ᵢ + m̂ᵢ v,   t = Êᵢ w + R̂ᵢ × f
     """

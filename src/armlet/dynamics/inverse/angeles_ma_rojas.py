@@ -22,8 +22,8 @@ from armlet.scalar import Scalar, Vector
 def angeles_ma_rojas(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by Kane's equations.
 
-    Joint i has the unit twist (w, v). At unit speed of joint i, each body j beyond this joint has
-    the angular velocity w. The centre of mass of j, at rᵢⱼ from the origin of frame i, moves with
+    Joint i has the unit twist (w, v). At unit speed of joint i, each body j that it carries has the
+    angular velocity w. The centre of mass of j is at rᵢⱼ from the origin of frame i, and moves with
     w × rᵢⱼ + v. The torque is the power of all forces F and moments M at these partial velocities:
 
         τᵢ  = Σⱼ w · (Mⱼ + rᵢⱼ × Fⱼ) + v · Fⱼ

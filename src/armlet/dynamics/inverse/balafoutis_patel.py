@@ -23,8 +23,8 @@ def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations about the centres of mass.
 
     The recursions and symbols are those of `luh_walker_paul`, with Ω = ω̇~ + ω̃ ω̃. The moment M in
-    Euler's equation is the axial vector of a tensor M~, computed from the Euler tensor
-    E = ½ tr(I) 1 - I of the inertia:
+    Euler's equation is the axial vector of a tensor M~. E = ½ tr(I) 1 - I is the Euler tensor of
+    the inertia I:
 
         aᵢ  = aₚ + Ωₚ r + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         Fᵢ  = mᵢ (aᵢ + Ωᵢ comᵢ)
@@ -52,20 +52,21 @@ def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
 def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations of augmented bodies.
 
-    The augmented body i is body i and, at each child's origin r, a point mass m̂: the mass of the
-    child and of all bodies beyond. The first moment u and inertia K of the augmented body are
-    constant if the joints of all children are revolute:
+    Augmented body i is body i with a point mass m̂ at the origin r of each child. m̂ is the mass of
+    the child and of all bodies that the child carries. The augmented body has a first moment u and
+    an inertia K, which are constant if the joints of all children are revolute:
 
         uᵢ  = cᵢ + Σ m̂ r,   Kᵢ = Jᵢ - Σ m̂ r̃ r̃
 
-    With Ω = ω̇~ + ω̃ ω̃ and the joint's unit twist (w, v), the acceleration a of the origin, -g at the
-    base, is computed from base to tips. A prismatic joint adds ζ; μ is the moment due to rotation:
+    The acceleration a of the origin is computed from the base, where it is -g, to the tips. (w, v)
+    is the joint's unit twist, Ω = ω̇~ + ω̃ ω̃, ζ is the acceleration that a prismatic joint adds, and
+    μ is the moment due to rotation:
 
         ζᵢ  = 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         aᵢ  = aₚ + Ωₚ r + ζᵢ
         μᵢ  = Kᵢ ω̇ᵢ + ωᵢ × Kᵢ ωᵢ
 
-    Towards the base, with Ü the second time derivative of the composite body's first moment:
+    Towards the base, Ü is the second time derivative of the composite body's first moment:
 
         Üᵢ  = Ωᵢ uᵢ + Σ (Ü + m̂ ζ) of the children
         tᵢ  = μᵢ + uᵢ × aᵢ + Σ (t + r × (Ü + m̂ ζ)) of the children

@@ -16,10 +16,10 @@ from armlet.scalar import Matrix, Scalar, Vector
 def featherstone(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by spatial Newton-Euler equations.
 
-    A motion is a pair (angular, linear) and a force F a pair (force f, moment t), about the origin
-    and in the axes of the body. The joint's unit twist is S = (w, v), × is `spatial_cross`, and
-    `momentum` multiplies by the spatial inertia I. The recursions for velocities V and
-    accelerations A start from 0 and (0, -g) at the base:
+    A motion is a pair (angular, linear), and a force F is a pair (force f, moment t). Both are
+    about the body's origin and in the body's axes. The joint's unit twist is S = (w, v), × is
+    `spatial_cross`, and `momentum` multiplies by the spatial inertia I. At the base, the recursions
+    start with the velocity V = 0 and the acceleration A = (0, -g):
 
         Vᵢ  = Vₚ + S q̇ᵢ
         Aᵢ  = Aₚ + Vᵢ × S q̇ᵢ + S q̈ᵢ

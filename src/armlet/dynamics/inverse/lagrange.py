@@ -55,9 +55,9 @@ def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[S
 def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by recursions of 4x4 matrices.
 
-    W is the pose of a body in the base, A its pose in the parent, E its `pseudo_inertia`, whose
-    last column is (c, m), and Q the joint's `twist_matrix`. `pose_rates` computes Ẅ. From the tips
-    to the base, D and the first moment and mass ĉ of the composite body are summed:
+    A body has the pose W in the base, the pose A in its parent, and the `pseudo_inertia` E, whose
+    last column is (c, m). Q is the joint's `twist_matrix`. `pose_rates` computes Ẅ. D is summed
+    from the tips to the base, and so is ĉ, the first moment and mass of the composite body:
 
         Dᵢ  = Eᵢ Ẅᵢᵀ + Σ A D of the children
         ĉᵢ  = (c, m)ᵢ + Σ A ĉ of the children
@@ -84,13 +84,13 @@ def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
 def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by recursions of 3x3 matrices.
 
-    W rotates from a body to the base; R and r are rotation and origin of the body in its parent p.
-    E is the Euler tensor of the inertia, (w, v) the joint's unit twist. `pose_rates` computes W,
-    Ẇ and Ẅ. The acceleration of the origin is, in base axes,
+    W rotates from body axes to base axes. R and r are the rotation and the origin of a body in its
+    parent p. E is the Euler tensor of the inertia, and (w, v) is the joint's unit twist.
+    `pose_rates` computes W, Ẇ and Ẅ. The acceleration of the origin is, in base axes,
 
         aᵢ  = aₚ + Ẅₚ r + 2 Ẇᵢ v q̇ᵢ + Wᵢ v q̈ᵢ
 
-    Towards the base, with force f in base axes, mass m̂ and first moment ĉ of the composite body:
+    Towards the base, f is in base axes; m̂ and ĉ are mass and first moment of the composite body:
 
         fᵢ  = mᵢ aᵢ + Ẅᵢ cᵢ + Σ f of the children
         Dᵢ  = cᵢ aᵢᵀ + Eᵢ Ẅᵢᵀ + Σ (R D + r fᵀ) of the children
@@ -126,9 +126,9 @@ def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
 def pose_rates(
     robot: RobotModel, A: list[Matrix], Q: list[Matrix], qd: Vector, qdd: Vector
 ) -> tuple[list[Matrix], list[Matrix], list[Matrix]]:
-    """Return the pose W of each body in the base, Ẇ and Ẅ; the last entries are those of the base.
+    """Return lists of the bodies' poses W in the base, of Ẇ and of Ẅ; the last entry is the base's.
 
-    A is the pose of body i in its parent p, with ∂A/∂qᵢ = A Q and ∂²A/∂qᵢ² = A Q Q:
+    A is the pose of body i in its parent p. Q is such that ∂A/∂qᵢ = A Q and ∂²A/∂qᵢ² = A Q Q:
 
         Wᵢ  = Wₚ A
         Ẇᵢ  = Ẇₚ A + Wₚ A Q q̇ᵢ
@@ -148,12 +148,12 @@ def pose_rates(
 
 
 def twist_matrix(w: Vector, v: Vector) -> Matrix:
-    """Q = [w̃ v; 0 0] of a joint with unit twist (w, v): a pose A of its body has ∂A/∂q = A Q."""
+    """Return Q = [w̃ v; 0 0] for a unit twist (w, v): the pose A of the body has ∂A/∂q = A Q."""
     return with_border(skew(w), v, ZERO, 0)
 
 
 def pseudo_inertia(robot: RobotModel, i: int) -> Matrix:
-    """∫ (r, 1) (r, 1)ᵀ dm of body i: the Euler tensor of its inertia, bordered by (c, m)."""
+    """Return ∫ (r, 1) (r, 1)ᵀ dm of body i: its inertia's Euler tensor, bordered by (c, m)."""
     return with_border(euler(robot.J[i]), robot.c[i], robot.c[i], robot.m[i])
 
 

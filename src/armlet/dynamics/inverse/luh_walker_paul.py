@@ -24,8 +24,8 @@ def luh_walker_paul(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> li
     """Joint torques τ(q, q̇, q̈), by vector Newton-Euler equations in the bodies' axes.
 
     `angular_rates` computes ω and ω̇. Body i has its origin at r in the parent p, and the inertia I
-    about the centre of mass com; v is the linear component of the joint's unit twist. The origin's
-    acceleration a, -g at the base, the force F and the moment M are computed from base to tips:
+    about the centre of mass com; v is the linear component of the joint's unit twist. From the base
+    to the tips, the acceleration a of the origin (-g at the base), the force F and the moment M are
 
         aᵢ  = aₚ + ω̇ₚ × r + ωₚ × (ωₚ × r) + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         Fᵢ  = mᵢ (aᵢ + ω̇ᵢ × comᵢ + ωᵢ × (ωᵢ × comᵢ))

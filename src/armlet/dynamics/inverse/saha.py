@@ -12,13 +12,13 @@ def saha(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by the decoupled natural orthogonal complement.
 
     Twists (angular, linear) and wrenches (moment, force) are about the centres of mass. r leads
-    from the centre of the parent p to origin i, and com from origin i to the centre of body i.
+    from the centre of the parent p to origin i; com leads from origin i to the centre of body i.
     The joint's unit twist is S = (w, w × com + v), and the parent's twist is transformed by
 
         B   = [1 0; -(r + com)~ 1],   Ḃ = [0 0; -(ωₚ × r + ωᵢ × com + v q̇ᵢ)~ 0]
 
-    The twists ν and their rates ξ = (ω̇, a_com) start from 0 and (0, -g) at the base. ωᵢ × S is the
-    cross product of ωᵢ with both components of S:
+    At the base, the recursions start with the twist ν = 0 and its rate ξ = (ω̇, a_com) = (0, -g).
+    ωᵢ × S is the cross product of ωᵢ with each component of S:
 
         νᵢ  = B νₚ + S q̇ᵢ
         ξᵢ  = B ξₚ + Ḃ νₚ + S q̈ᵢ + ωᵢ × S q̇ᵢ

@@ -20,8 +20,8 @@ def vukobratovic(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[
         τᵢ  = Σⱼ dᵢⱼ q̈ⱼ + Σⱼₖ cⱼₖ(i) q̇ⱼ q̇ₖ + Gᵢ
 
     d are the entries of the inertia matrix, c the Christoffel symbols and G the gravity torques.
-    Composite body i has the first moment ĉ and the inertia Ĵ, with E = ½ tr(Ĵ) 1 - Ĵ. z are the
-    joint axes, and s leads from the origin of body j to that of body i, all in the axes of body i:
+    Composite body i has the first moment ĉ and the inertia Ĵ, with E = ½ tr(Ĵ) 1 - Ĵ. zⱼ is the
+    axis of joint j, and s leads from origin j to origin i. All vectors are in the axes of body i:
 
         dᵢⱼ    = zᵢ · Ĵ zⱼ + zᵢ · (ĉ × (zⱼ × s))                          j ≤ i
         cᵢₖ(j) = zⱼ · (zᵢ × -E zₖ) + zⱼ · (s × (zₖ × (zᵢ × ĉ)))           j, k ≤ i
