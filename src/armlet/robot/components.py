@@ -73,6 +73,10 @@ class Joint(NamedTuple):
     def letter(self) -> str:
         return self.type.letter
 
+    def names(self, labels: Sequence[str]) -> list[str]:
+        """Return the joint's name followed by each label, or the name alone without labels."""
+        return [f"{self.name}.{label}" for label in labels] or [self.name]
+
 
 class Frame(NamedTuple):
     """A frame attached to a body: the body's index, and the pose in the body's canonical frame."""

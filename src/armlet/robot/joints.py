@@ -62,8 +62,10 @@ class JointType(NamedTuple):
         lower + (upper - lower) * u
     )
     """Function of nv random numbers u from 0 to 1, and of limits: random positions."""
-    labels: tuple[tuple[str, ...], tuple[str, ...]] = (("",), ("",))
-    """What distinguishes the joint's positions, and its velocities, in tables and files."""
+    labels: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """Names that distinguish the joint's positions, and its velocities, if there are several."""
+    formats: tuple[str, ...] = ("DH", "URDF", "SDF", "MJCF", "TOML", "Pinocchio")
+    """The file formats and libraries from which such joints are read."""
 
     @property
     def nq(self) -> int:
@@ -210,6 +212,7 @@ BALL = JointType(
     tangent=quaternion_tangent,
     random=random_quaternion,
     labels=(("x", "y", "z", "w"), ("x", "y", "z")),
+    formats=("TOML", "Pinocchio"),
 )
 """Rotates about any axis: q is a unit quaternion x, y, z, w; the velocity is ω in body axes."""
 JOINT_TYPES = {

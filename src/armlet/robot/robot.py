@@ -187,6 +187,28 @@ class RobotModel(ComparedByData):
         return tuple(joint.name for joint in self.coordinates)
 
     @cached_property
+    def position_names(self) -> tuple[str, ...]:
+        """A name for each entry of q: that of the joint; for a ball joint, joint.x to joint.w."""
+        return tuple(name for x in self.coordinates for name in x.names(x.type.labels[0]))
+
+    @cached_property
+    def velocity_names(self) -> tuple[str, ...]:
+        """A name for each entry of qd and tau: that of the joint; for a ball joint, joint.x to joint.z.
+
+        A ball joint's velocities and torques are about the axes of the body that the joint moves.
+        """
+        return tuple(name for x in self.coordinates for name in x.names(x.type.labels[1]))
+
+    def _require_vector_space(self, what: str) -> None:
+        """Raise ModelError if positions are not added; `what` is the task that adds them."""
+        others = [x.name for x in self.coordinates if not x.type.adds]
+        if others:
+            raise ModelError(
+                f"robot {quote(self.name)} has ball joints ({listing(others)}): {what} is for "
+                "robots whose joints are all revolute or prismatic"
+            )
+
+    @cached_property
     def lower(self) -> NDArray[np.float64]:
         """The lower limits of positions, in the order of q; -inf where there is none."""
         return self._limits("lower")
