@@ -312,16 +312,31 @@ def test_what_is_shown_of_a_text_is_cut_in_the_middle():
     assert listing(names[:MAX_LISTED]) == ", ".join(names[:MAX_LISTED])
 
 
-def test_moments_that_are_too_large_are_refused_though_their_factors_are_not(tmp_path):
+@pytest.mark.parametrize(
+    ("heavy", "message"),
+    [
+        ("arm", r"far\.urdf.*'arm': its first moment about"),
+        ("base", r"far\.urdf: the links fixed to 'base': their first moment about"),
+    ],
+)
+def test_moments_that_are_too_large_are_refused_though_their_factors_are_not(
+    heavy, message, tmp_path
+):
     """Such a robot could be written, and not loaded again."""
     path = tmp_path / "far.urdf"
+    inertial = (
+        '<inertial><origin xyz="1e20 0 0"/><mass value="1e30"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    links = "".join(
+        f'<link name="{name}">{inertial if name == heavy else ""}</link>'
+        for name in ("base", "arm")
+    )
     path.write_text(
-        '<robot name="far"><link name="base"/><link name="arm"><inertial><origin xyz="1e20 0 0"/>'
-        '<mass value="1e30"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
-        '</inertial></link><joint name="j" type="continuous"><parent link="base"/>'
+        f'<robot name="far">{links}<joint name="j" type="continuous"><parent link="base"/>'
         '<child link="arm"/><axis xyz="0 0 1"/></joint></robot>'
     )
-    with pytest.raises(armlet.ModelError, match=r"far\.urdf.*'arm': its first moment about"):
+    with pytest.raises(armlet.ModelError, match=message):
         armlet.load(path)
 
 

@@ -193,7 +193,7 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def velocity_names(self) -> tuple[str, ...]:
-        """A name for each entry of qd and tau: that of the joint; for a ball joint, joint.x to joint.z.
+        """A name for each entry of qd and tau: the joint's; for a ball joint, joint.x to joint.z.
 
         A ball joint's velocities and torques are about the axes of the body that the joint moves.
         """
