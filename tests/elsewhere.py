@@ -1,16 +1,15 @@
 """The tests as other machines run them: `make test-elsewhere`, `python tests/elsewhere.py --help`.
 
-A setting is an environment (other BLAS kernels, narrower vectors, one core, another locale or
-Python) and the tests that it can make a difference to, by file:
+A setting is a machine as there is one, and the tests that it can make a difference to, by file:
 
-    BLAS      what solves, decomposes or optimises with NumPy and SciPy, and the pages that do
-    VECTORS   what runs machine code: kernels, batches, sines, loops, roll-outs
-    CORES     what shares work between threads and processes
-    SYSTEM    what reads and writes files, prints, or looks for the user's folders
-    PYTHON    a part of all these, for interpreters and versions of dependencies
+    DRAWS    what is found with random numbers, and asserted for one draw in `make test`
+    BLAS     these, and what else solves, decomposes or optimises with NumPy and SciPy
+    KERNELS  what runs machine code: kernels, batches, sines, loops, roll-outs
+    CORES    what shares work between threads and processes
+    SYSTEM   what reads and writes files, prints, or looks for the user's folders
+    PYTHON   a part of all these, for interpreters and versions of dependencies
 
-Results that are found with random numbers are asserted for one draw in `make test`; "other draws"
-has others. The order of tests is shuffled for all of them. A table says what passed where.
+The last setting is all tests in random order. A table says what passed where.
 """
 
 import argparse
@@ -21,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
@@ -29,36 +29,32 @@ from xml.etree import ElementTree
 from rich.console import Console
 from rich.table import Table
 
+from armlet.runtime.engine import ARCHITECTURES, _start, in_llvm
+
 ROOT = Path(__file__).parents[1].resolve()
 VENVS = ROOT / ".venv-elsewhere"
 # fmt: off
-DRAWN = (
-    "controllers", "docs", "examples", "excite", "friction", "gains",
-    "identify", "identify_many", "instrumental", "logs", "preprocessing",
+DRAWS = (
+    "controllers", "docs", "examples", "excite", "friction", "gains", "identify", "identify_many",
+    "instrumental", "logs", "preprocessing",
 )
 BLAS = (
-    *DRAWN, "coupled_files", "large", "minimal", "passive", "peers", "rank",
-    "simulation", "singular",
+    *DRAWS, "coupled_files", "large", "minimal", "passive", "peers", "rank", "singular",
 )
-VECTORS = (
-    "c", "calls", "controllers", "coupled", "cross", "fmu", "functions", "kernel",
-    "kernel_arrays", "kernel_bits", "libraries", "long_programs", "loop",
-    "rates", "rollout_derivatives", "simulation", "sincos", "threads",
+KERNELS = (
+    "c", "calls", "coupled", "fmu", "functions", "kernel", "kernel_arrays", "kernel_bits",
+    "long_programs", "loop", "rates", "rollout_derivatives", "simulation", "sincos",
 )
-CORES = (
-    "bench", "benchmarks", "cache", "docs", "interrupts", "kernel_lifetime", "large", "libraries",
-    "simulation", "threads",
-)
+CORES = ("bench", "cache", "excite", "interrupts", "kernel_lifetime", "large", "loop", "threads")
 SYSTEM = (
-    "bad_models", "cache", "cli", "cli_identify", "cli_robots", "demo", "docs", "fmu",
-    "formats", "hostile_files", "identify", "logs", "mesh", "package", "plotting", "readable",
-    "urdf", "view_files", "xacro",
+    "bad_models", "cache", "cli", "cli_identify", "cli_robots", "docs", "fmu", "formats",
+    "hostile_files", "logs", "mesh", "package", "plotting", "readable", "urdf", "view_files",
+    "xacro",
 )
 PYTHON = (
-    "algebra", "cache", "calls", "cli", "controllers", "docs", "dynamics",
-    "excite", "formats", "functions", "graph", "identify", "kernel", "kernel_arrays",
-    "kernel_lifetime", "logs", "loop", "plotting", "preprocessing", "readable", "robot", "search",
-    "simulation", "surface", "threads", "urdf",
+    "cache", "calls", "cli", "controllers", "docs", "excite", "formats", "functions", "identify",
+    "kernel", "kernel_arrays", "kernel_lifetime", "logs", "loop", "preprocessing", "readable",
+    "robot", "surface", "threads",
 )
 # fmt: on
 SLICE = (
@@ -77,7 +73,7 @@ PACKAGES = ("hypothesis", "mpmath", "pytest", "pytest-xdist", "sympy")
 
 @dataclass(frozen=True)
 class Setting:
-    """A way to run tests: variables (None: not there), options of pytest, cores and a folder."""
+    """A machine for tests: variables (None: not there), options of pytest, cores and a Python."""
 
     name: str
     files: tuple[str, ...] = ()
@@ -85,8 +81,11 @@ class Setting:
     options: tuple[str, ...] = ()
     cores: int | None = None
     away: bool = False
-    python: Callable[[], Path] = lambda: Path(sys.executable)
-    missing: Callable[[], str] = lambda: ""
+    """Whether the working directory is another one than the project's."""
+    version: str = ""
+    """Another Python, which has an environment of its own."""
+    pins: tuple[str, ...] = ()
+    missing: str = ""
     """Why it cannot be tried on this machine, or nothing."""
 
 
@@ -102,17 +101,17 @@ class Outcome:
 def environment(setting: Setting) -> dict[str, str]:
     """The variables of this process with those of a setting; one BLAS thread if none is said."""
     usual = {"OPENBLAS_CORETYPE": None, "OPENBLAS_NUM_THREADS": "1", "ARMLET_CPU": None}
-    found = {**os.environ, **usual, **setting.variables}
-    return {name: value for name, value in found.items() if value is not None}
+    variables = {**os.environ, **usual, **setting.variables}
+    return {name: value for name, value in variables.items() if value is not None}
 
 
 def run(setting: Setting, tests: tuple[str, ...] = (), jobs: int = 1) -> Outcome:
     """Run the files of a setting, or other tests, and read what pytest tells of them."""
-    if reason := setting.missing():
-        return Outcome(note=reason)
+    if setting.missing:
+        return Outcome(note=setting.missing)
     begun = time.monotonic()
     try:
-        python = setting.python()
+        python = virtual(setting) if setting.version else sys.executable
     except subprocess.CalledProcessError as error:
         return Outcome(failed=["environment"], note=str(error.stderr).strip()[-300:])
     names = tests or tuple(f"test_{name}.py" for name in setting.files)
@@ -135,7 +134,7 @@ def run(setting: Setting, tests: tuple[str, ...] = (), jobs: int = 1) -> Outcome
         ]
         if jobs > 1:
             command += ["-n", str(jobs), "--dist", "worksteal"]
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             cwd=folder if setting.away else ROOT,
             env=environment(setting),
@@ -145,10 +144,10 @@ def run(setting: Setting, tests: tuple[str, ...] = (), jobs: int = 1) -> Outcome
             errors="replace",
         )
         result = read(report) if report.exists() else Outcome(failed=["pytest"])
-    if done.returncode not in (0, 1) and not result.failed:
-        result.failed.append(f"pytest ended with {done.returncode}")
+    if process.returncode not in (0, 1) and not result.failed:
+        result.failed.append(f"pytest ended with {process.returncode}")
     if result.failed:
-        result.note = (done.stdout + done.stderr)[-20_000:]
+        result.note = (process.stdout + process.stderr)[-20_000:]
     result.seconds = time.monotonic() - begun
     return result
 
@@ -175,162 +174,125 @@ def read(report: Path) -> Outcome:
 # ------------------------------------------------------------------ what there is on this machine
 
 
-def kernels(name: str | None) -> str:
-    """The BLAS kernels that NumPy takes if OPENBLAS_CORETYPE is that; nothing without OpenBLAS."""
-    asked = {"OPENBLAS_VERBOSE": "2"} | ({"OPENBLAS_CORETYPE": name} if name else {})
-    others = {key: x for key, x in os.environ.items() if key != "OPENBLAS_CORETYPE"}
-    done = subprocess.run(
-        [sys.executable, "-c", "import numpy"], env=others | asked, capture_output=True, text=True
-    )
-    found = re.search(r"Core: (\w+)", done.stdout + done.stderr)
-    return found[1] if found else ""
+def kernels(variables: dict[str, str]) -> str:
+    """The BLAS kernels of NumPy under these variables; nothing without OpenBLAS."""
+    core = re.search(r"Core: (\w+)", output(variables | {"OPENBLAS_VERBOSE": "2"}, "import numpy"))
+    return core[1] if core else ""
 
 
-def other_kernels() -> Iterator[Setting]:
-    """Settings of BLAS kernels; names that mean the same kernels here are tried once."""
-    tried = {kernels(None): "of this machine"}
-    yield Setting(f"BLAS of this machine ({kernels(None) or 'not OpenBLAS'})", BLAS)
-    for name in ("Haswell", "SkylakeX", "Zen", "Prescott"):
-        core = kernels(name)
-        same = tried.get(core, "")
-        if not core:
-            reason = "NumPy is built without OpenBLAS"
-        else:
-            reason = f"the same kernels as {same}" if same else ""
-        yield Setting(
-            f"BLAS {name} ({core})",
-            BLAS,
-            {"OPENBLAS_CORETYPE": name},
-            missing=lambda reason=reason: reason,
-        )
-        tried.setdefault(core, name)
-
-
-def vector_features() -> str:
-    """The features of this processor that NumPy has code of its own for."""
+def vector_features(variables: dict[str, str]) -> list[str]:
+    """The features of a processor that NumPy has code of its own for, and takes."""
     script = (
         "import numpy as np\n"
-        "core = getattr(np, '_core', None) or np.core\n"
         "from importlib import import_module\n"
-        "found = import_module(core.__name__ + '._multiarray_umath')\n"
-        "print(*(x for x in found.__cpu_dispatch__ if found.__cpu_features__[x]))\n"
+        "core = getattr(np, '_core', None) or np.core\n"
+        "umath = import_module(core.__name__ + '._multiarray_umath')\n"
+        "print(*(x for x in umath.__cpu_dispatch__ if umath.__cpu_features__[x]))\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    return done.stdout.strip()
+    return output(variables, script).split()
 
 
-def older_processors() -> Iterator[Setting]:
-    from armlet.runtime.engine import ARCHITECTURES, _start, in_llvm
+def output(variables: dict[str, str], script: str, python: str | Path = sys.executable) -> str:
+    """What a script prints."""
+    command = [str(python), "-c", script]
+    process = subprocess.run(command, env=variables, capture_output=True, text=True)
+    return process.stdout + process.stderr
 
-    has = set(in_llvm(_start)[2].split(","))
-    for name, features in ARCHITECTURES.items():
-        reason = "" if has.issuperset(features.split(",")) else "not for this processor"
+
+def processors() -> Iterator[Setting]:
+    """Processors by OpenBLAS's names; those that mean the same on this machine are tried once."""
+    here = environment(Setting(""))
+    features = vector_features(here)
+    avx512 = [x for x in features if x.startswith(("AVX512", "X86_V4"))]
+    avx2 = {
+        "OPENBLAS_NUM_THREADS": "4",
+        "NPY_DISABLE_CPU_FEATURES": " ".join(avx512),
+        "ARMLET_CPU": "x86-64-v3",
+    }
+    without = {"NPY_DISABLE_CPU_FEATURES": " ".join(features)}
+    both = (*BLAS, *KERNELS)
+    kinds: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
+        "Prescott": ("no AVX", both, {**without, "ARMLET_CPU": "x86-64-v2"}),
+        "Sandybridge": ("AVX", KERNELS, {**without, "ARMLET_CPU": "sandybridge"}),
+        "Haswell": ("AVX2, four BLAS threads", both, avx2),
+        "Zen": ("AVX2, four BLAS threads", both, avx2),
+        "SkylakeX": ("AVX-512", BLAS, {}),
+    }
+    has = set(in_llvm(_start).features.split(","))
+    earlier = {(kernels(here), ""): "this machine"}
+    for name, (kind, files, variables) in kinds.items():
+        core = kernels(here | {"OPENBLAS_CORETYPE": name})
+        architecture = variables.get("ARMLET_CPU", "")
+        first = earlier.setdefault((core, architecture), name)
+        missing = "" if first == name else f"the same as {first}"
+        if architecture and not has.issuperset(ARCHITECTURES[architecture].split(",")):
+            missing = "this processor does not run its code"
         yield Setting(
-            f"kernels for {name}",
-            VECTORS,
-            {"ARMLET_CPU": name},
-            missing=lambda reason=reason: reason,
+            f"{kind} ({name}; BLAS {core or 'not OpenBLAS'})",
+            files,
+            {"OPENBLAS_CORETYPE": name, **variables},
+            missing=missing,
         )
 
 
 def interpreter(version: str) -> Path | None:
-    """A Python of a version: this one, on the path, or where pyenv and uv put them."""
-    if version == f"{sys.version_info[0]}.{sys.version_info[1]}":
-        return Path(sys.executable)
+    """A Python of a version: on the path, or where pyenv and uv put them."""
     homes = (Path.home() / ".pyenv" / "versions", Path.home() / ".local/share/uv/python")
-    found = [x for home in homes for x in sorted(home.glob(f"*{version}.*/bin/python{version}"))]
+    paths = [x for home in homes for x in sorted(home.glob(f"*{version}.*/bin/python{version}"))]
     here = shutil.which(f"python{version}")
-    for path in [*([Path(here)] if here else []), *found]:
-        asked = [path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
-        done = subprocess.run(asked, capture_output=True, text=True)  # a shim may lead nowhere
-        if done.stdout.strip() == version:
+    for path in [*([Path(here)] if here else []), *paths]:  # a shim may lead nowhere
+        if output(dict(os.environ), "import sys; print(sys.version)", path).startswith(version):
             return path
     return None
 
 
-def lowest() -> list[str]:
+def lowest() -> tuple[str, ...]:
     """The lowest versions of the core dependencies that pyproject.toml declares."""
-    import tomllib
-
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [x.replace(">=", "==") for x in project["dependencies"]]
+    return tuple(x.replace(">=", "==") for x in project["dependencies"])
 
 
-def installed(version: str, *pins: str) -> Path:
-    """The Python of an environment with armlet, made or brought up to date."""
-    folder = VENVS / (f"{version}-lowest" if pins else version)
+def virtual(setting: Setting) -> Path:
+    """The Python of a setting's environment with armlet, made or brought up to date."""
+    folder = VENVS / (f"{setting.version}-lowest" if setting.pins else setting.version)
     python = folder / "bin" / "python"
     if not python.exists():
-        subprocess.run([str(interpreter(version)), "-m", "venv", str(folder)], check=True)
-    install = [
-        str(python),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--editable",
-        f"{ROOT}[plot,consistent]",
-        *PACKAGES,
-        *pins,
-    ]
+        subprocess.run([str(interpreter(setting.version)), "-m", "venv", str(folder)], check=True)
+    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    install += ["--editable", f"{ROOT}[plot,consistent]", *PACKAGES, *setting.pins]
     subprocess.run(install, check=True, capture_output=True, text=True)
     return python
 
 
 def pythons() -> Iterator[Setting]:
-    def absent(version: str) -> Callable[[], str]:
-        return lambda: "" if interpreter(version) else "not installed"
-
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     for version in ("3.11", "3.12", "3.13"):
-        yield Setting(
-            f"Python {version}",
-            PYTHON,
-            python=lambda version=version: installed(version),
-            missing=(lambda: "this one: make test") if version == here else absent(version),
-        )
-    yield Setting(
-        "lowest versions, Python 3.11",
-        PYTHON,
-        python=lambda: installed("3.11", *lowest()),
-        options=("-W", "ignore::DeprecationWarning"),
-        missing=absent("3.11"),
-    )
+        absent = "" if interpreter(version) else "not installed"
+        same = "this one: make test" if version == here else absent
+        yield Setting(f"Python {version}", PYTHON, version=version, missing=same)
+        if version == "3.11":
+            yield Setting(
+                "Python 3.11, lowest versions",
+                PYTHON,
+                options=("-W", "ignore::DeprecationWarning"),
+                version=version,
+                pins=lowest(),
+                missing=absent,
+            )
 
 
 def settings() -> list[Setting]:
     """All of them."""
-    features = vector_features()
-    no_home = {name: None for name in os.environ if name.startswith("XDG_")}
+    folders = {name: None for name in os.environ if name.startswith("XDG_")}
+    folders["HOME"] = "/proc/nobody"
+    locale = {"LC_ALL": "C", "LANG": None, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     return [
-        *other_kernels(),
-        Setting("several BLAS threads", BLAS, {"OPENBLAS_NUM_THREADS": "4"}),
-        Setting(
-            f"NumPy without {features.replace(' ', ', ') or 'vectors'}",
-            (*BLAS, "kernel_arrays"),
-            {"NPY_DISABLE_CPU_FEATURES": features},
-            missing=lambda: "" if features else "NumPy has no code for this processor alone",
-        ),
-        *older_processors(),
+        *processors(),
         Setting("one core", CORES, cores=1),
+        Setting("a bare account", SYSTEM, {**folders, **locale}, away=True),
         *pythons(),
-        Setting(
-            "ASCII locale",
-            SYSTEM,
-            {"LC_ALL": "C", "LANG": None, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-        ),
-        Setting("no home folder", SYSTEM, {**no_home, "HOME": "/proc/nobody"}),
-        Setting("another working directory", SYSTEM, away=True),
-        *(
-            Setting(
-                f"other draws ({seed})",
-                DRAWN,
-                options=(f"--draw={seed}", "-k", "not workers_find_the_same"),
-            )
-            for seed in (1, 2)
-        ),
-        Setting("random order", options=("--order=1",)),
+        Setting("other draws", DRAWS, options=("--draw=1", "-k", "not workers_find_the_same")),
+        Setting("random order", options=("--order=1", "-k", "not slice_passes_elsewhere")),
     ]
 
 
@@ -343,16 +305,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", action="append", help="settings with this in their names")
     parser.add_argument("--list", action="store_true", help="only name the settings")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
-    chosen = [x for x in settings() if any(y in x.name for y in asked.only or [""])]
-    if asked.list:
-        for setting in chosen:
-            console.print(setting.name, setting.missing(), markup=False)
+    selection = [x for x in settings() if any(y in x.name for y in options.only or [""])]
+    if options.list:
+        for setting in selection:
+            console.print(setting.name, setting.missing, markup=False)
         return 0
     results: dict[str, Outcome] = {}
-    for setting in chosen:
-        result = run(setting, jobs=1 if setting.cores == 1 else asked.jobs)
+    for setting in selection:
+        result = run(setting, jobs=1 if setting.cores == 1 else options.jobs)
         results[setting.name] = result
         counts = f"{result.passed} passed, {len(result.failed)} failed, {result.skipped} skipped"
         line = (

@@ -1,15 +1,30 @@
-"""A few tests of every kind in other settings than this one; `make test-elsewhere` has them all."""
+"""A few tests of every kind on other machines than this one; `make test-elsewhere` has them all."""
 
 import pytest
-from elsewhere import SLICE, Outcome, Setting, main, read, run, settings, table
+from elsewhere import (
+    SLICE,
+    Outcome,
+    Setting,
+    environment,
+    kernels,
+    main,
+    output,
+    read,
+    run,
+    settings,
+    table,
+    vector_features,
+)
 
 from armlet.runtime.engine import ARCHITECTURES
 
-LEFT_OUT = ("Python", "of this machine", "sandybridge", "order", "draws")
-EVERYWHERE = [x for x in settings() if not any(name in x.name for name in LEFT_OUT)]
+SETTINGS = settings()
+NAME = {"ids": lambda setting: setting.name}
+MACHINES = [x for x in SETTINGS if not (x.version or x.options)]
+PROCESSORS = [x for x in SETTINGS if "ARMLET_CPU" in x.variables]
 
 
-@pytest.mark.parametrize("setting", EVERYWHERE, ids=lambda setting: setting.name)
+@pytest.mark.parametrize("setting", MACHINES, **NAME)
 def test_a_slice_passes_elsewhere(setting):
     result = run(setting, SLICE)
     if result.note and not result.failed:
@@ -18,13 +33,25 @@ def test_a_slice_passes_elsewhere(setting):
     assert result.passed > 10
 
 
+@pytest.mark.parametrize("setting", PROCESSORS, **NAME)
+def test_blas_numpy_and_armlet_take_code_for_an_older_processor(setting):
+    if setting.missing:
+        pytest.skip(setting.missing)
+    variables = environment(setting)
+    script = "from armlet.runtime.engine import cpu; print(cpu().name)"
+    assert output(variables, script).strip() == setting.variables["ARMLET_CPU"]
+    newer = setting.variables["NPY_DISABLE_CPU_FEATURES"].split()
+    assert not set(vector_features(variables)).intersection(newer)
+    assert f"BLAS {kernels(variables) or 'not OpenBLAS'}" in setting.name
+
+
 def test_every_kind_of_machine_is_tried():
-    names = " ".join(setting.name for setting in settings())
-    kernels = ("Haswell", "SkylakeX", "Zen", "Prescott", *ARCHITECTURES)
+    names = " ".join(setting.name for setting in SETTINGS)
+    processors = ("Prescott", "Sandybridge", "Haswell", "Zen", "SkylakeX", "BLAS threads")
     pythons = ("Python 3.11", "Python 3.12", "Python 3.13", "lowest versions")
-    systems = ("ASCII locale", "no home", "another working directory")
-    others = ("several BLAS threads", "NumPy without", "one core", "other draws", "random order")
-    assert [x for x in (*kernels, *pythons, *systems, *others) if x not in names] == []
+    others = ("one core", "bare account", "other draws", "random order")
+    assert [x for x in (*processors, *pythons, *others) if x not in names] == []
+    assert {x.variables["ARMLET_CPU"] for x in PROCESSORS} == set(ARCHITECTURES)
 
 
 def test_what_fails_is_named(tmp_path, capsys):
