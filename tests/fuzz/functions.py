@@ -235,6 +235,11 @@ class Noisy(np.ndarray):
         if rounds:
             plain = [off(x) for x in plain]
         result = getattr(ufunc, method)(*plain, **options)
+        if ufunc in (np.equal, np.not_equal) and NOISE.draw % 2:
+            a, b = (np.asarray(x, dtype=float) for x in plain)
+            exact = has_few_bits(a) & has_few_bits(b)
+            tie = ~exact & (np.abs(a - b) <= 8 * UNIT * np.abs(a))
+            result = np.where(tie, ufunc is np.equal, result)
         if not rounds:
             return as_noisy(any_zero(result)) if out is None else out[0]
         least = 1e-15 if ufunc.__name__ in COARSE.split() else 0
