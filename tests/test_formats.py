@@ -16,6 +16,7 @@ import armlet
 from armlet.cli.robot_options import OPTIONS
 from armlet.description import Mesh
 from armlet.formats.loading import LoadOptions, ModelOptions
+from armlet.robot import Drive, Spring
 from armlet.robot.pose import axis_rotation, rotation_of_quaternion, rpy_of
 
 
@@ -163,6 +164,143 @@ def test_keyframes_are_in_the_unit_of_the_file_and_zero_where_not_given(tmp_path
     )
     robot = armlet.load(path)
     assert robot.keyframes["home"].tolist() == [np.pi / 2, 0.5, 0]
+
+
+BALL = """
+name = "arm"
+gravity = [0, 0, -9.81]
+angles = "degrees"
+
+[[body]]
+name = "upper"
+joint = "shoulder"
+kind = "ball"
+xyz = [0, 0, 0.3]
+rpy = [10, 20, 30]
+mass = 2
+com = [0.2, 0.1, 0]
+inertia = [0.01, 0, 0, 0.03, 0, 0.03]
+limits = { velocity = 90, effort = 50 }
+drive = { rotor_inertia = 0.1, viscous = 0.2, coulomb = 0.3 }
+spring = { stiffness = 5 }
+
+[[body]]
+name = "lower"
+joint = "elbow"
+kind = "revolute"
+xyz = [0.4, 0, 0]
+axis = [0, 1, 0]
+mass = 1
+com = [0.1, 0, 0]
+inertia = [0.005, 0, 0, 0.01, 0, 0.01]
+
+[[frame]]
+name = "hand"
+parent = "lower"
+xyz = [0.2, 0, 0]
+
+[[keyframe]]
+name = "home"
+q = { shoulder = [0.6, 0, 0, 0.8], elbow = 90 }
+
+[[keyframe]]
+name = "rounded"
+q = { shoulder = [0, 0, 0.3826834, 0.9238795] }
+
+[[keyframe]]
+name = "straight"
+q = {}
+"""
+
+
+@pytest.fixture
+def with_ball(tmp_path):
+    path = tmp_path / "ball.toml"
+    path.write_text(BALL)
+    return armlet.load(path)
+
+
+def test_limits_and_drive_of_a_ball_joint_apply_to_each_axis(with_ball):
+    assert (with_ball.nq, with_ball.nv) == (5, 4)
+    np.testing.assert_allclose(with_ball.velocity_limit, [np.pi / 2] * 3 + [np.inf])
+    np.testing.assert_allclose(with_ball.effort_limit, [50] * 3 + [np.inf])
+    assert with_ball.drives[:3] == (Drive(0.1, 0.2, 0.3),) * 3
+    assert with_ball.springs[:3] == (Spring(5),) * 3
+    assert not np.isfinite(with_ball.lower).any()
+
+
+def test_keyframes_have_a_quaternion_of_length_1_for_each_ball_joint(with_ball):
+    home, rounded, straight = with_ball.keyframes.values()
+    np.testing.assert_array_equal(home, [0.6, 0, 0, 0.8, np.pi / 2])
+    np.testing.assert_allclose(rounded, [0, 0, 0.3826834, 0.9238795, 0], atol=1e-7)
+    assert abs(np.linalg.norm(rounded[:4]) - 1) < 1e-15
+    np.testing.assert_array_equal(straight, with_ball.neutral)
+
+
+def test_a_robot_with_a_ball_joint_is_the_same_after_it_was_written_as_toml(with_ball, tmp_path):
+    with_ball.to_toml(tmp_path / "again.toml")
+    text = (tmp_path / "again.toml").read_text()
+    again = armlet.load(tmp_path / "again.toml")
+    assert text.count("axis =") == 1
+    for name, q in with_ball.keyframes.items():
+        assert again.keyframes[name].tolist() == q.tolist()
+    assert again.coordinates == with_ball.coordinates
+    assert (again.drives, again.springs) == (with_ball.drives, with_ball.springs)
+    np.testing.assert_allclose(again.phi, with_ball.phi, atol=1e-15)
+    np.testing.assert_allclose(again.dh, with_ball.dh, atol=1e-15)
+    (tmp_path / "upright.toml").write_text(BALL.replace("rpy = [10, 20, 30]", ""))
+    robot = armlet.load(tmp_path / "upright.toml")
+    robot.to_toml(tmp_path / "again.toml")
+    assert replace(armlet.load(tmp_path / "again.toml"), source=robot.source) == robot
+
+
+def test_a_robot_with_a_ball_joint_cannot_be_written_as_urdf(with_ball, tmp_path):
+    with pytest.raises(
+        armlet.ModelError, match=r"^joint 'shoulder' is ball, which URDF cannot hold"
+    ):
+        with_ball.to_urdf(tmp_path / "arm.urdf")
+    assert not (tmp_path / "arm.urdf").exists()
+
+
+def test_a_ball_joint_is_locked_in_its_neutral_pose_only(with_ball, tmp_path):
+    for fixed in (
+        with_ball.lock({"shoulder": 0}),
+        armlet.load(tmp_path / "ball.toml", lock={"shoulder": 0.0}),
+    ):
+        assert fixed.joint_names == ("elbow",)
+        assert fixed.keyframes["home"].tolist() == [np.pi / 2]
+        expected = value(with_ball, "forward_kinematics", [0, 0, 0, 1, 0.5], frame="hand")
+        np.testing.assert_allclose(
+            value(fixed, "forward_kinematics", [0.5], frame="hand"), expected, atol=1e-14
+        )
+    with pytest.raises(armlet.ModelError, match=r"^joint 'shoulder' is ball and cannot be locked"):
+        with_ball.lock({"shoulder": 0.5})
+    with pytest.raises(armlet.ModelError, match=r"at 0\.5: expected 0, its neutral pose"):
+        armlet.load(tmp_path / "ball.toml", lock={"shoulder": 0.5})
+
+
+def test_drives_that_differ_among_the_axes_of_a_ball_joint_are_in_no_file(with_ball, tmp_path):
+    robot = with_ball.with_drives(viscous=[1, 2, 3, 4])
+    with pytest.raises(armlet.ModelError, match=r"^joint 'shoulder' has drives that differ from"):
+        robot.to_toml(tmp_path / "arm.toml")
+
+
+def test_joints_may_be_coupled_beside_a_ball_joint(tmp_path):
+    path = tmp_path / "coupled.toml"
+    wrist = '[[body]]\nname = "tip"\njoint = "wrist"\nmass = 1\ninertia = [1, 0, 0, 1, 0, 1]\n'
+    mimic = 'mimic = { joint = "elbow", factor = -2, offset = 10 }\n'
+    path.write_text(BALL.replace("[[frame]]", f"{wrist}{mimic}[[frame]]"))
+    robot = armlet.load(path)
+    q = [0.6, 0, 0, 0.8, 0.5]
+    moved = [*q, np.radians(10) - 1]
+    np.testing.assert_allclose(robot.joint_positions(q), moved, atol=1e-15)
+    assert robot._joint_velocities([1, 2, 3, 4]).tolist() == [1, 2, 3, 4, -8]
+    Gamma = robot._joint_velocities(np.eye(4)).T
+    H = value(robot.uncoupled, "inertia_matrix", moved)
+    np.testing.assert_allclose(value(robot, "inertia_matrix", q), Gamma.T @ H @ Gamma, atol=1e-13)
+    robot.to_toml(tmp_path / "again.toml")
+    again = armlet.load(tmp_path / "again.toml").keyframes["home"]
+    np.testing.assert_allclose(again, robot.keyframes["home"], atol=1e-15)
 
 
 @pytest.mark.parametrize("mimic", ["couple", "free", "lock"])

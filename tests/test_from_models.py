@@ -97,7 +97,7 @@ def _without_offsets(robot):
     ("joint", "said"),
     [
         ("JointModelFreeFlyer", "joint 'odd' is floating, with six freedoms"),
-        ("JointModelSpherical", "joint 'odd' is ball, with three freedoms"),
+        ("JointModelSphericalZYX", "joint 'odd' is spherical, with three freedoms"),
         ("JointModelPlanar", "joint 'odd' is planar, with three freedoms"),
         ("JointModelHX", "joint 'odd' is of kind 'JointModelHX': expected one of"),
         ("JointModelTranslation", "joint 'odd' is of kind 'JointModelTranslation': expected"),
@@ -111,6 +111,33 @@ def test_other_joints_of_pinocchio_are_refused_by_name(joint, said):
     with pytest.raises(ModelError) as raised:
         armlet.from_pinocchio(model, name="arm")
     assert str(raised.value).startswith(f"arm: {said}")
+
+
+@pytest.mark.parametrize(
+    "name", ["velocityLimit", "effortLimit", "armature", "damping", "upperDryFrictionLimit"]
+)
+def test_limits_and_drives_of_spherical_joints_of_pinocchio_are_those_of_each_axis(name):
+    model = pin.Model()
+    joint = model.addJoint(0, pin.JointModelSpherical(), pin.SE3.Identity(), "hip")
+    model.appendBodyToJoint(joint, pin.Inertia.FromSphere(2.0, 0.1), pin.SE3.Identity())
+    getattr(model, name)[:] = 0.5
+    model.lowerPositionLimit[:], model.upperPositionLimit[:] = -1.01, 1.01
+    robot = armlet.from_pinocchio(model)
+    limits, drive = robot.joints[0].limits, robot.drives[0]
+    assert robot.drives == (drive,) * 3
+    values = limits.velocity, limits.effort, drive.rotor_inertia, drive.viscous, drive.coulomb
+    assert values.count(0.5) == 1
+    getattr(model, name)[1] = 0.6
+    with pytest.raises(ModelError, match=r"^joint 'hip' has limits or a drive that differ from"):
+        armlet.from_pinocchio(model)
+
+
+def test_position_limits_of_spherical_joints_of_pinocchio_are_refused():
+    model = pin.Model()
+    model.addJoint(0, pin.JointModelSpherical(), pin.SE3.Identity(), "hip")
+    model.lowerPositionLimit[3] = 0.8
+    with pytest.raises(ModelError, match="joint 'hip' is ball and has the position limits lower 0"):
+        armlet.from_pinocchio(model)
 
 
 def test_a_free_root_of_pinocchio_may_be_fixed():

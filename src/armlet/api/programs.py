@@ -271,7 +271,8 @@ def minimal_parameters(
 def _regressor(robot: RobotModel, of: str, rotors: bool, friction: bool) -> NDArray[np.float64]:
     """Return the regressor of all standard parameters, stacked for random states (fixed seed)."""
     quantity = "gravity_regressor" if of == "gravity" else "regressor"
-    states = np.random.default_rng(0).uniform(-2, 2, (3, 10 * robot.nb + 20, robot.nq))
+    moved, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 10 * robot.nb + 20, robot.nv))
+    states = robot.integrate(robot.neutral, moved), qd, qdd
     program = trace(
         robot, quantity, "unit_bodies", parameters="standard", rotors=rotors, friction=friction
     )

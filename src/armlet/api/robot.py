@@ -572,10 +572,11 @@ def from_mujoco(model: object, options: ModelOptions) -> Robot:
 def from_pinocchio(model: object, options: ModelOptions) -> Robot:
     """Convert a `pinocchio.Model` to a robot.
 
-    The function reads joints (revolute, unbounded revolute or prismatic, with any axis), inertias,
-    armature, rotor inertia times the gear ratio squared, damping, dry friction, limits, frames and
-    gravity. Other types of joint raise an error, but free, planar and spherical joints can be
-    locked at 0, as in `lock={"root_joint": 0}`.
+    The function reads joints (revolute, unbounded revolute or prismatic, with any axis, and
+    spherical, with a quaternion), inertias, armature, rotor inertia times the gear ratio squared,
+    damping, dry friction, limits, frames and gravity. Other types of joint raise an error, but free
+    and planar joints, and spherical joints with Euler angles, can be locked at 0, as in
+    `lock={"root_joint": 0}`.
 
     Parameters
     ----------
@@ -591,7 +592,8 @@ def from_pinocchio(model: object, options: ModelOptions) -> Robot:
     -------
     Robot
         A robot whose joints are by default in the order of the model. An unbounded joint has one
-        angle in q, instead of the cosine and sine in Pinocchio.
+        angle in q, instead of the cosine and sine in Pinocchio. A spherical joint is a ball joint,
+        with q and velocities as in Pinocchio.
     """
     name = options.name or getattr(model, "name", "") or "model"
     return Robot.of(loading.from_model(read_pinocchio, model, name, options))

@@ -94,7 +94,7 @@ def assemble(
         ),
         couplings=couplings([j.name for j in moving], followers),
         keyframes={
-            key: np.array([values[name] for name in free], dtype=float)
+            key: np.array([x for name in free for x in values[name]], dtype=float)
             for key, values in description.keyframes.items()
         },
         solids={link.name: link.solids for link in description.links if link.solids},
@@ -115,6 +115,14 @@ def _lock(description: Description, lock: Mapping[str, float]) -> list[Connectio
 
 
 def fix_joint(joint: Connection, q: float) -> Connection:
+    """Return the joint fixed at the position q; joints without an axis at their neutral pose."""
+    if not JOINT_TYPES[joint.kind].has_axis:
+        if q != 0:
+            raise ModelError(
+                f"joint {quote(joint.name)} is {joint.kind} and cannot be locked at {q:g}: "
+                "expected 0, its neutral pose"
+            )
+        return replace(joint, kind="fixed")
     axis = joint.axis / np.linalg.norm(joint.axis)
     if joint.kind == "prismatic":
         moved = Pose(np.eye(3), q * axis)
@@ -184,7 +192,7 @@ def describe(robot: RobotModel) -> Description:
     links, joints = [_link(robot, BASE, base_of[BASE])], []
     zero = [Pose(X.rotation().astype(float), X.origin().astype(float)) for X in robot._at_zero]
     for i, joint in enumerate(robot.joints):
-        p, own = robot.parent[i], base_of[i]
+        p, own, velocities = robot.parent[i], base_of[i], robot.v_of[i]
         axis = own.R.T[:, 2]
         point = own.inverse().r
         point = point - axis * (axis @ point)
@@ -200,8 +208,8 @@ def describe(robot: RobotModel) -> Description:
                 axis=axis,
                 point=np.zeros(3) if on_axis else point,
                 limits=joint.limits,
-                drive=robot.drives[robot.v_of[i].start],
-                spring=robot.springs[robot.v_of[i].start],
+                drive=_common(robot.drives[velocities], joint.name, "drives"),
+                spring=_common(robot.springs[velocities], joint.name, "springs"),
             )
         )
     moving = {robot.base_link, *robot.links}
@@ -210,7 +218,6 @@ def describe(robot: RobotModel) -> Description:
             parent = robot.base_link if i == BASE else robot.links[i]
             links.append(Link(name, **_shapes(robot, name)))
             joints.append(fixed(name, parent, base_of[i].inverse() @ at))
-    names = [joint.name for joint in robot.joints]
     return Description(
         name=robot.name,
         links=tuple(links),
@@ -221,10 +228,23 @@ def describe(robot: RobotModel) -> Description:
         folder=robot.folder,
         ties=ties_between(robot, range(robot.nb)),
         keyframes={
-            key: dict(zip(names, robot.joint_positions(q).tolist(), strict=True))
+            key: {
+                joint.name: robot.joint_positions(q)[at].tolist()
+                for joint, at in zip(robot.joints, robot.q_of, strict=True)
+            }
             for key, q in robot.keyframes.items()
         },
     )
+
+
+def _common(values: Sequence[Any], name: str, what: str) -> Any:
+    """Return the drive or the spring that a joint has at each of its velocities."""
+    if len(set(values)) > 1:
+        raise ModelError(
+            f"joint {quote(name)} has {what} that differ from axis to axis: expected equal ones "
+            "for a robot to be written, locked or cut, since a file has one for each joint"
+        )
+    return values[0]
 
 
 def _link(robot: RobotModel, i: int, own: Pose) -> Link:

@@ -1,21 +1,20 @@
 """Check a description, and the robot that is assembled from it."""
 
 import shlex
-from collections.abc import Iterable, Sequence
-from math import isnan
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
 
 from armlet._support.validation import MAX_SIZE
-from armlet.description.description import Connection, Description, Link
+from armlet.description.description import Connection, Description, Link, Tie
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, listing, quote
 from armlet.robot.components import BASE
-from armlet.robot.joints import JOINT_TYPES
+from armlet.robot.joints import JOINT_TYPES, joint_kinds
 from armlet.robot.robot import RobotModel
 
-SUPPORTED_JOINTS = (*JOINT_TYPES, "fixed")
 WORLDS = ("world", "universe")
 """Names of base links that stand for the world."""
 MIN_FLOATING_MASS, MIN_BRANCHES = 1.0, 4
@@ -30,7 +29,8 @@ UNSUPPORTED_JOINTS = {
     "screw": "a rotation coupled to a translation",
     "gearbox": "two coupled rotations",
 }
-"""Unsupported kind of joint -> its degrees of freedom, for messages; it can be locked at zero."""
+"""Kind of joint -> its degrees of freedom, for messages. Where a file has a joint of such a kind
+and armlet does not read the kind from this format, the joint can be locked at zero."""
 INERTIA_TOLERANCE = 1e-9
 """Relative tolerance for the symmetry and the triangle inequality of an inertia."""
 
@@ -49,10 +49,11 @@ def check(description: Description, problems: Problems) -> None:
         with problems.collect():
             _check_link(link, f"{link.where or where}: link {quote(link.name)}", problems)
     parent_of: dict[str, str] = {}
+    kinds = [*joint_kinds(description.format), "fixed"]
     for joint in description.joints:
         subject = f"{joint.where or where}: joint {quote(joint.name)}"
         with problems.collect():
-            _check_joint(joint, subject, problems)
+            _check_joint(joint, subject, problems, kinds)
         if not names_are_clear:
             continue
         for end, name in (("parent", joint.parent), ("child", joint.child)):
@@ -71,6 +72,10 @@ def check(description: Description, problems: Problems) -> None:
                 f"{joint.name} (child {quote(joint.child)})",
             )
         parent_of.setdefault(joint.child, joint.name)
+    kind_of = {joint.name: joint.kind for joint in description.joints}
+    for tie in description.ties:
+        with problems.collect():
+            _check_tie(tie, kind_of, where)
     if description.tool is not None and description.tool not in links:
         problems.error(
             f"{where}: the tool is {quote(description.tool)}, which does not exist: expected one "
@@ -100,9 +105,14 @@ def check_finite(numbers: Any, subject: str) -> None:
         )
 
 
-def _check_joint(joint: Connection, subject: str, problems: Problems) -> None:
-    supported = ", ".join(SUPPORTED_JOINTS)
-    if joint.kind in UNSUPPORTED_JOINTS:
+def unsupported(joint: Connection, format: str) -> bool:
+    """Whether the joint's kind is one that is not read from this format, but can be locked."""
+    return joint.kind in UNSUPPORTED_JOINTS and joint.kind not in joint_kinds(format)
+
+
+def _check_joint(joint: Connection, subject: str, problems: Problems, kinds: Sequence[str]) -> None:
+    supported = ", ".join(kinds)
+    if joint.kind in UNSUPPORTED_JOINTS and joint.kind not in kinds:
         reason = f"{joint.kind}, with {UNSUPPORTED_JOINTS[joint.kind]}"
         problems.error(
             f"{subject} is {reason}: expected {supported}; fix it where it is drawn, "
@@ -112,7 +122,7 @@ def _check_joint(joint: Connection, subject: str, problems: Problems) -> None:
             f"{joint.name} ({reason})",
         )
         return
-    if joint.kind not in SUPPORTED_JOINTS:
+    if joint.kind not in kinds:
         raise ModelError(f"{subject} is of kind {quote(joint.kind)}: expected one of {supported}")
     check_finite(joint.pose.r, f"{subject}: its origin")
     check_finite(joint.pose.R, f"{subject}: its orientation")
@@ -153,6 +163,29 @@ def _check_joint(joint: Connection, subject: str, problems: Problems) -> None:
             f"effort {effort:g} (in rad or m): expected lower <= upper and the others not below "
             "zero"
         )
+    if JOINT_TYPES[joint.kind].adds:
+        return
+    if (lower, upper) != (-inf, inf):
+        raise ModelError(
+            f"{subject} is {joint.kind} and has the position limits lower {lower:g}, upper "
+            f"{upper:g}: expected none, which armlet has for revolute and prismatic joints only"
+        )
+    if joint.spring.reference != 0:
+        raise ModelError(
+            f"{subject} is {joint.kind} and has a spring with the reference "
+            f"{joint.spring.reference:g}: expected 0, at rest in the neutral pose"
+        )
+
+
+def _check_tie(tie: Tie, kinds: Mapping[str, str], where: str) -> None:
+    """Refuse ties of joints whose positions are no vector space; `kinds` is by joint name."""
+    for name in (tie.joint, tie.leader):
+        joint = JOINT_TYPES.get(kinds.get(name, ""))
+        if joint is not None and not joint.adds:
+            raise ModelError(
+                f"{tie.where or where}: {tie.statement}, and joint {quote(name)} is "
+                f"{kinds[name]}: expected joints that are revolute or prismatic"
+            )
 
 
 def _check_link(link: Link, subject: str, problems: Problems) -> None:
@@ -209,7 +242,9 @@ def check_tips(robot: RobotModel, problems: Problems) -> None:
         if p != BASE and weighs[i]:
             weighs[p] = True
     leader = [coupling.leader for coupling in robot.couplings] or range(robot.nb)
-    moving = {leader[i] for i in range(robot.nb) if weighs[i] or robot.drives[i].rotor_inertia != 0}
+    drives = [robot.drives[v] for v in robot.v_of]
+    has_rotor = [any(drive.rotor_inertia != 0 for drive in own) for own in drives]
+    moving = {leader[i] for i in range(robot.nb) if weighs[i] or has_rotor[i]}
     light = [robot.joints[i].name for i in robot._leaders if i not in moving]
     if light:
         move = "joint moves a link" if len(light) == 1 else "joints move links"
@@ -226,10 +261,11 @@ def note_fixed_base(description: Description, robot: RobotModel, problems: Probl
 
     Light robots (hands), bases named as in `WORLDS` and files with unsupported joints get no note.
     """
-    kinds = {joint.kind for joint in description.joints}
     base_mass = robot.base_body[0]
     is_light = not base_mass or base_mass + sum(robot.m) < MIN_FLOATING_MASS
-    if is_light or robot.base_link in WORLDS or kinds & UNSUPPORTED_JOINTS.keys():
+    if is_light or robot.base_link in WORLDS:
+        return
+    if any(unsupported(joint, description.format) for joint in description.joints):
         return
     moving = {joint.name for joint in robot.joints}
     parents = [joint.parent for joint in description.joints if joint.name in moving]

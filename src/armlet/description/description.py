@@ -1,6 +1,6 @@
 """Robot descriptions: file readers return a `Description`, file writers take one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -119,8 +119,10 @@ class Description:
     where: str = ""
     ties: tuple[Tie, ...] = ()
     not_modelled: tuple[PassiveForce, ...] = ()
-    keyframes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Keyframe name -> joint name -> position."""
+    keyframes: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
+    """Keyframe name -> joint name -> positions: one number, or the four of a ball joint."""
     folder: str = ""
     """The folder of the file, where the viewer looks for meshes."""
     notes: tuple[str, ...] = ()
+    format: str = "TOML"
+    """The format or library that the robot is from: see `FORMATS` in `armlet.robot.joints`."""

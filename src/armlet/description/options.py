@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from armlet.description.checks import UNSUPPORTED_JOINTS
+from armlet.description.checks import unsupported
 from armlet.description.description import Connection, Description, Link
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, ModelWarning, listing, quote
@@ -23,7 +23,8 @@ def fix_unsupported(
 ) -> tuple[Description, dict[str, float]]:
     """Turn unsupported joints locked at 0 into fixed joints; return the result and other locks."""
     zero = {name for name, value in lock.items() if value == 0}
-    fixed = {j.name for j in description.joints if j.kind in UNSUPPORTED_JOINTS and j.name in zero}
+    there = [x.name for x in description.joints if unsupported(x, description.format)]
+    fixed = zero.intersection(there)
     joints = (replace(j, kind="fixed") if j.name in fixed else j for j in description.joints)
     rest = {name: value for name, value in lock.items() if name not in fixed}
     return replace(description, joints=tuple(joints)), rest

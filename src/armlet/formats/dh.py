@@ -74,7 +74,12 @@ def from_dh(
         connections.append(dh_connection(numbers, convention, kind, *names))
         links.append(_link(f"link{i}", body, f"the inertia of {subject}"))
     description = Description(
-        name, tuple(links), tuple(connections), gravity_vector(gravity), where=clip(name)
+        name=name,
+        links=tuple(links),
+        joints=tuple(connections),
+        gravity=gravity_vector(gravity),
+        where=clip(name),
+        format="DH",
     )
     problems = Problems(description.where)
     check(description, problems)

@@ -85,6 +85,7 @@ def read_mujoco(
         not_modelled=tuple(reader.not_modelled()),
         keyframes=reader.keyframes(),
         notes=reader.control_laws(),
+        format="MJCF",
     )
 
 
@@ -258,8 +259,8 @@ class _Reader:
         sites = self._sites(tips[0])
         return sites[0][1] if len(sites) == 1 else self.bodies[tips[0]]
 
-    def keyframes(self) -> dict[str, dict[str, float]]:
-        """Return keyframe name -> joint name -> position, for joints with one coordinate."""
+    def keyframes(self) -> dict[str, dict[str, tuple[float, ...]]]:
+        """Return keyframe name -> joint name -> positions, for joints with one coordinate."""
         model = self.model
         joints = [
             (self.joints[k], model.jnt_qposadr[k])
@@ -268,7 +269,7 @@ class _Reader:
         ]
         names = _fill_names([model.key(k).name for k in range(model.nkey)], "key")
         return {
-            key: {name: float(qpos[at]) for name, at in joints}
+            key: {name: (float(qpos[at]),) for name, at in joints}
             for key, qpos in zip(names, model.key_qpos, strict=True)
         }
 

@@ -1,5 +1,6 @@
 """Convert Pinocchio models to descriptions, without importing Pinocchio."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 from typing import Any
@@ -16,7 +17,7 @@ OTHER_KINDS = {
     "JointModelFreeFlyer": "floating",
     "JointModelPlanar": "planar",
     "JointModelSpherical": "ball",
-    "JointModelSphericalZYX": "ball",
+    "JointModelSphericalZYX": "spherical",
 }
 FRAME_TYPES = ("BODY", "OP_FRAME", "SENSOR")
 """Types of Pinocchio frames that are read: all but the frames of joints."""
@@ -49,6 +50,7 @@ def read_pinocchio(model: Any, problems: Problems) -> Description:
         joints=tuple(joints),
         gravity=np.array(model.gravity.linear, float),
         where=problems.where,
+        format="Pinocchio",
     )
 
 
@@ -61,6 +63,11 @@ def _pinocchio_joint(model: Any, i: int, links: list[str]) -> Connection:
         child=links[i],
         pose=Pose(np.array(place.rotation, float), np.array(place.translation, float)),
     )
+    if named.kind == "ball":
+        q = slice(joint.idx_q, joint.idx_q + joint.nq)
+        low, high = model.lowerPositionLimit[q].max(), model.upperPositionLimit[q].min()
+        limits = -inf if low <= -1 else low, inf if high >= 1 else high  # of a unit quaternion
+        return _with_drive(named, model, range(joint.idx_v, joint.idx_v + joint.nv), *limits)
     if joint.nv != 1 or joint.nq > 2:
         return named
     data, at = joint.createData(), np.zeros(model.nq)
@@ -69,20 +76,34 @@ def _pinocchio_joint(model: Any, i: int, links: list[str]) -> Connection:
     v, w = np.asarray(data.S, float).ravel().copy().reshape(2, 3)
     if np.any(v) and np.any(w):
         return named  # helical: `check` refuses this kind
-    unbounded, q, k = joint.nq == 2, joint.idx_q, joint.idx_v
+    unbounded, q = joint.nq == 2, joint.idx_q
     kind = "prismatic" if np.any(v) else "continuous" if unbounded else "revolute"
-    limits = np.array([-inf, inf, model.velocityLimit[k], model.effortLimit[k]])
-    if not unbounded:
-        limits[:2] = model.lowerPositionLimit[q], model.upperPositionLimit[q]
-    limits[np.abs(limits) > 1e300] *= inf  # the largest floats mean no limit
-    ratio = float(model.rotorGearRatio[k])
-    rotor = float(model.armature[k]) + float(model.rotorInertia[k]) * ratio * ratio
+    found = replace(named, kind=kind, axis=v if kind == "prismatic" else w)
+    span = model.lowerPositionLimit[q], model.upperPositionLimit[q]
+    limits = (-inf, inf) if unbounded else span
+    return _with_drive(found, model, [joint.idx_v], *limits)
+
+
+def _with_drive(
+    joint: Connection, model: Any, velocities: Sequence[int], lower: float, upper: float
+) -> Connection:
+    """Return the joint with its limits and its drive, which must be equal at all velocities."""
     dry = getattr(model, "upperDryFrictionLimit", None)
-    dry = model.friction if dry is None else dry
-    return replace(
-        named,
-        kind=kind,
-        axis=v if kind == "prismatic" else w,
-        limits=Limits(*limits.tolist()),
-        drive=Drive(rotor, float(model.damping[k]), float(dry[k])),
-    )
+    rows = np.column_stack(
+        [
+            model.velocityLimit,
+            model.effortLimit,
+            model.armature + model.rotorInertia * model.rotorGearRatio**2,
+            model.damping,
+            model.friction if dry is None else dry,
+        ]
+    )[velocities]
+    if np.any(rows != rows[0]):
+        raise ModelError(
+            f"joint {quote(joint.name)} has limits or a drive that differ from axis to axis: "
+            "expected equal velocity and effort limits, armature, damping and friction"
+        )
+    velocity, effort, *drive = rows[0].tolist()
+    limits = np.array([lower, upper, velocity, effort])
+    limits[np.abs(limits) > 1e300] *= inf  # the largest floats mean no limit
+    return replace(joint, limits=Limits(*limits.tolist()), drive=Drive(*drive))

@@ -22,7 +22,7 @@ from armlet.formats.files import Folders
 from armlet.formats.urdf import ENTRIES, WORLD, read_limits
 from armlet.formats.xml import Element, read_xml
 from armlet.robot import IDENTITY_POSE, Compensation, Drive, Limits, Pose, Spring, pose
-from armlet.robot.joints import JOINT_TYPES
+from armlet.robot.joints import joint_kinds
 from armlet.robot.pose import rotation_of_quaternion
 from armlet.scalar import Vector
 
@@ -359,6 +359,7 @@ class _Reader:
             source=clip(file.name),
             where=clip(file.name),
             ties=tuple(self.ties),
+            format="SDF",
         )
 
     def _compensate_weightless(self, gravity: Vector) -> Vector:
@@ -455,7 +456,7 @@ class _Reader:
             pose=parent_at.inverse() @ child_at,
             where=element.where,
         )
-        if kind not in JOINT_TYPES:
+        if kind not in joint_kinds("SDF"):
             return joint
         axis = element.need("axis", f"joint {quote(full)}")
         self._add_mimic(scope, full, element, axis)

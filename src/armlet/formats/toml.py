@@ -28,8 +28,8 @@ from armlet.formats.dh import (
 )
 from armlet.formats.files import read_bytes
 from armlet.robot import Compensation, Drive, Limits, Pose, RobotModel, Spring, pose
-from armlet.robot.joints import JOINT_TYPES
-from armlet.robot.pose import rpy_of
+from armlet.robot.joints import JOINT_TYPES, joint_kinds, slices
+from armlet.robot.pose import TOLERANCE, rpy_of
 from armlet.scalar import Vector
 
 PLACE = {"xyz", "rpy", "axis", "point"}
@@ -43,6 +43,8 @@ TOP = SYMBOLIC_TOP | {"tool", "frame", "keyframe"}
 BODY = {"name", "joint", "kind", "parent", "dh", "as_published", "limits", "drive", "spring"}
 BODY |= {"gravity_compensation", "mimic", "meshes"} | PLACE | PARAMETERS
 FRAME = {"name", "parent", "xyz", "rpy", "meshes"}
+QUATERNION_TOLERANCE = 1e-6
+"""Largest difference of the length of a quaternion from 1."""
 MAX_PARTS = 20
 """Maximum number of parts in a dotted key, and maximum nesting of arrays and tables."""
 TEXTS = re.compile(
@@ -85,11 +87,13 @@ class Table:
             raise self.unlike(key, "a number or inf" if limit else "a finite number")
         return float(value)
 
-    def numbers(self, key: str, n: int, default: Sequence[float] | None = None) -> Vector:
+    def numbers(
+        self, key: str, n: int, default: Sequence[float] | None = None, meaning: str = ""
+    ) -> Vector:
         value = self.data.get(key, default)
         listed = value if isinstance(value, list | tuple) else ()
         if len(listed) != n or not all(map(_is_finite, listed)):
-            raise self.unlike(key, f"{n} finite numbers{MEANING.get(key, '')}")
+            raise self.unlike(key, f"{n} finite numbers{meaning or MEANING.get(key, '')}")
         return np.array(listed, dtype=float)
 
     def table(self, key: str, keys: set[str]) -> "Table":
@@ -194,26 +198,39 @@ def read_toml(path: Path) -> Description | RobotModel:
         where=file,
         ties=tuple(ties),
         keyframes=_keyframes(top, joints, unit),
+        format="TOML",
     )
 
 
 def _keyframes(
     top: Table, joints: Sequence[Connection], unit: float
-) -> dict[str, dict[str, float]]:
-    """Return keyframe name -> joint name -> position; joints omitted in a keyframe are at zero."""
-    scale = {
-        j.name: 1.0 if j.kind == "prismatic" else unit for j in joints if j.kind in JOINT_TYPES
-    }
-    keyframes: dict[str, dict[str, float]] = {}
+) -> dict[str, dict[str, list[float]]]:
+    """Return keyframe name -> joint name -> positions; joints that are left out are neutral."""
+    moving = {joint.name: joint.kind for joint in joints if joint.kind in JOINT_TYPES}
+    keyframes: dict[str, dict[str, list[float]]] = {}
     for keyframe in top.tables("keyframe", {"name", "q"}):
-        q = keyframe.table("q", set(scale))
+        q = keyframe.table("q", set(moving))
         name = keyframe.text("name")
         if name in keyframes:
             raise ModelError(
                 f"{keyframe.where}: two keyframes are called {quote(name)}: names must differ"
             )
-        keyframes[name] = {joint: x * q.number(joint, 0.0) for joint, x in scale.items()}
+        keyframes[name] = {
+            joint: _positions(q, joint, kind, unit) for joint, kind in moving.items()
+        }
     return keyframes
+
+
+def _positions(q: Table, joint: str, kind: str, unit: float) -> list[float]:
+    """Return the positions of a joint in a keyframe: one number, or a quaternion of length 1."""
+    if JOINT_TYPES[kind].adds:
+        return [(1.0 if kind == "prismatic" else unit) * q.number(joint, 0.0)]
+    quaternion = q.numbers(joint, 4, JOINT_TYPES[kind].neutral, " x, y, z, w")
+    length = float(np.linalg.norm(quaternion))
+    if abs(length - 1) > QUATERNION_TOLERANCE:
+        raise q.unlike(joint, "a quaternion x, y, z, w of length 1")
+    scale = 1.0 if abs(length - 1) < TOLERANCE else 1 / length
+    return [scale * x for x in quaternion.tolist()]
 
 
 def _mimic(body: Table, joint: Connection, unit: float) -> list[Tie]:
@@ -240,6 +257,11 @@ def _joint(body: Table, convention: str | None, unit: float, previous: str) -> C
                 f"{body.where}: {place[0]} is given, but the file has the convention "
                 f"{quote(convention)}: expected dh alone, or no convention"
             )
+        if kind in JOINT_TYPES and kind not in joint_kinds("DH"):
+            raise ModelError(
+                f"{body.where}: joint {quote(name)} is {kind}, but the file has the convention "
+                f"{quote(convention)}: expected {', '.join(joint_kinds('DH'))}, or no convention"
+            )
         row = dh_row(body.numbers("dh", 4) * [unit, 1, 1, unit], f"{body.where}: dh")
         connection = dh_connection(row, convention, kind, name, parent, child)
     else:
@@ -248,6 +270,9 @@ def _joint(body: Table, convention: str | None, unit: float, previous: str) -> C
                 f"{body.where}: dh is given, but the file has no convention: expected convention = "
                 "'standard' or 'modified' at the top of the file, or xyz, rpy and axis here"
             )
+        for key in ("axis", "point"):
+            if key in body.data and kind in JOINT_TYPES and not JOINT_TYPES[kind].has_axis:
+                raise body.unlike(key, f"none, since joint {quote(name)} is {kind}")
         axis = body.numbers("axis", 3, (0.0, 0.0, 1.0))
         point = body.numbers("point", 3, (0.0, 0.0, 0.0))
         connection = Connection(name, kind, parent, child, _pose(body, unit), axis, point)
@@ -300,8 +325,8 @@ def _symbolic_arm(top: Table, name: str) -> RobotModel:
     for table, before in zip(tables, [base, *links], strict=False):
         if table.text("parent", before) != before:
             raise table.unlike("parent", f"{quote(before)}: a table with names is of a serial arm")
-        if table.text("kind", "revolute") not in JOINT_TYPES:
-            raise table.unlike("kind", f"one of {', '.join(JOINT_TYPES)}")
+        if table.text("kind", "revolute") not in joint_kinds("DH"):
+            raise table.unlike("kind", f"one of {', '.join(joint_kinds('DH'))}")
     return symbolic_arm(
         top.text("name", name),
         [_in_radians(table, unit) for table in tables],
@@ -355,7 +380,9 @@ def toml_text(robot: RobotModel) -> str:
         table = _joint_table(joint, links[joint.child], ties.get(joint.name))
         lines += ["", header, *_entries(table)]
     for name, q in robot.keyframes.items():
-        values = {_quoted(joint): x for joint, x in zip(robot.joint_names, q, strict=True)}
+        at = slices([joint.type.nq for joint in robot.coordinates])
+        joints = zip(robot.coordinates, at, strict=True)
+        values = {_quoted(x.name): q[k] if x.type.nq > 1 else q[k][0] for x, k in joints}
         lines += ["", "[[keyframe]]", *_entries({"name": name, "q": values})]
     return "\n".join([*lines, ""])
 
@@ -367,7 +394,8 @@ def _joint_table(joint: Connection, link: Link, tie: Tie | None) -> dict[str, An
         table |= {"joint": joint.name, "kind": joint.kind}
     table |= {"parent": joint.parent, "xyz": joint.pose.r, "rpy": rpy_of(joint.pose.R)}
     if moves:
-        table |= {"axis": joint.axis} | ({"point": joint.point} if np.any(joint.point) else {})
+        if JOINT_TYPES[joint.kind].has_axis:
+            table |= {"axis": joint.axis} | ({"point": joint.point} if np.any(joint.point) else {})
         table |= {"mass": link.mass, "com": link.com, "inertia": upper_triangle(link.inertia)}
         for key in ("limits", "drive", "spring"):
             values = getattr(joint, key)

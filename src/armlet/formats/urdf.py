@@ -21,6 +21,7 @@ from armlet.errors import ModelError, clip, listing, quote
 from armlet.formats.dh import EARTH
 from armlet.formats.xml import NUMBER, Element
 from armlet.robot import Drive, Limits, Pose, RobotModel, pose
+from armlet.robot.joints import joint_kinds
 from armlet.robot.pose import rotation_of_quaternion, rpy_of
 from armlet.scalar import Matrix
 
@@ -61,6 +62,7 @@ def read_urdf(root: Element, file: Path, problems: Problems) -> Description:
         source=clip(file.name),
         where=clip(file.name),
         ties=tuple(tie for element in root.all("joint") for tie in _mimic(element)),
+        format="URDF",
     )
 
 
@@ -319,13 +321,15 @@ def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
 
 
 def write_urdf(robot: RobotModel, path: str | Path) -> None:
+    text = urdf_text(robot)
     warn_of_passive(robot)
-    write(path, urdf_text(robot))
+    write(path, text)
 
 
 def urdf_text(robot: RobotModel) -> str:
     """Return the robot as URDF text; frames other than those of bodies become massless links."""
     description = _on_axes(describe(robot))
+    _check_kinds(description)
     _check_characters(description)
     root = ElementTree.Element("robot", name=description.name)
     ties = {tie.joint: tie for tie in description.ties}
@@ -339,6 +343,15 @@ def urdf_text(robot: RobotModel) -> str:
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
     return f'<?xml version="1.0"?>\n{text}\n'
+
+
+def _check_kinds(description: Description) -> None:
+    for joint in description.joints:
+        if joint.kind not in (*joint_kinds("URDF"), "fixed"):
+            raise ModelError(
+                f"joint {quote(joint.name)} is {joint.kind}, which URDF cannot hold: write TOML, "
+                "to_toml"
+            )
 
 
 def _check_characters(description: Description) -> None:

@@ -59,7 +59,7 @@ class Compensation(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """Name, kind (revolute, continuous or prismatic) and limits of a joint."""
+    """Name, kind (revolute, continuous, prismatic or ball) and limits of a joint."""
 
     name: str
     kind: str

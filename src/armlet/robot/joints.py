@@ -64,7 +64,7 @@ class JointType(NamedTuple):
     """Function of nv random numbers u from 0 to 1, and of limits: random positions."""
     labels: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Names that distinguish the joint's positions, and its velocities, if there are several."""
-    formats: tuple[str, ...] = ("DH", "URDF", "SDF", "MJCF", "TOML", "Pinocchio")
+    formats: tuple[str, ...] = ()
     """The file formats and libraries from which such joints are read."""
 
     @property
@@ -194,12 +194,22 @@ def random_quaternion(u: Array, *_: Array) -> Array:
 
 # ------------------------------------------------------------------ the table
 
+FORMATS = ("DH", "URDF", "SDF", "MJCF", "TOML", "Pinocchio")
+"""The file formats and libraries from which robots are read."""
 ROTATION, TRANSLATION = Twist(Z_AXIS, ZERO), Twist(ZERO, Z_AXIS)
 REVOLUTE = JointType(
-    "R", (0,), lambda row, q: (Screw(2, *cos_sin_of_sum(q[0], row.theta), row.d),), (ROTATION,)
+    "R",
+    (0,),
+    lambda row, q: (Screw(2, *cos_sin_of_sum(q[0], row.theta), row.d),),
+    (ROTATION,),
+    formats=FORMATS,
 )
 PRISMATIC = JointType(
-    "P", (0,), lambda row, q: (Screw(2, *cos_sin(row.theta), q[0] + row.d),), (TRANSLATION,)
+    "P",
+    (0,),
+    lambda row, q: (Screw(2, *cos_sin(row.theta), q[0] + row.d),),
+    (TRANSLATION,),
+    formats=FORMATS,
 )
 BALL = JointType(
     "B",
@@ -222,3 +232,8 @@ JOINT_TYPES = {
     "ball": BALL,
 }
 """The joint type of each kind of joint; kinds are named as in robot files."""
+
+
+def joint_kinds(format: str) -> list[str]:
+    """Return the kinds of moving joints that are read from a format, one of `FORMATS`."""
+    return [kind for kind, joint in JOINT_TYPES.items() if format in joint.formats]

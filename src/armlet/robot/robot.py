@@ -362,43 +362,53 @@ class RobotModel(ComparedByData):
         return times + (f" {'+' if offset > 0 else '-'} {abs(offset):.6g}" if offset else "")
 
     def joint_positions(self, q: ArrayLike) -> NDArray[Any]:
-        """Positions Γ q + q₀ of all joints, of shape (..., nb); Γ and q₀ are from `couplings`."""
-        moved = self._joint_velocities(q)
-        offsets = [coupling.offset for coupling in self.couplings]
+        """Positions Γ q + q₀ of all joints, at `q_of`; Γ and q₀ are from `couplings`."""
+        moved = self._moved(q, "nq")
+        pairs = zip(self.couplings, self.joints, strict=False)
+        offsets = [coupling.offset for coupling, joint in pairs for _ in joint.type.neutral]
         positions: NDArray[Any] = moved + np.array(offsets, moved.dtype) if offsets else moved
         return positions
 
     def _joint_velocities(self, qd: ArrayLike) -> NDArray[Any]:
-        """Velocities Γ qd of all joints, of shape (..., nb); the factors Γ are from `couplings`.
+        """Velocities Γ qd of all joints, at `v_of`; the factors Γ are from `couplings`.
 
         Joint accelerations and small joint displacements follow from the same formula.
         """
-        rates = np.asarray(qd)
+        return self._moved(qd, "nv")
+
+    def _moved(self, values: ArrayLike, size: str) -> NDArray[Any]:
+        """Return the products of Γ with `values`, positions (size "nq") or velocities ("nv")."""
+        array = np.asarray(values)
         if not self.couplings:
-            return rates
-        if rates.dtype != object:
-            rates = rates.astype(float)
-        index, factors = self._moved_by
-        moved: NDArray[Any] = rates[..., index] * np.array(factors, rates.dtype)
+            return array
+        if array.dtype != object:
+            array = array.astype(float)
+        index, factors = self._moved_by[size]
+        moved: NDArray[Any] = array[..., index] * np.array(factors, array.dtype)
         return moved
 
     def _coordinate_torques(self, tau: NDArray[Any]) -> NDArray[Any]:
         """Coordinate torques Γᵀ tau from joint torques `tau`, with Γ as in `_joint_velocities`."""
         if not self.couplings:
             return tau
-        index, factors = self._moved_by
+        index, factors = self._moved_by["nv"]
         total = np.zeros((self.nv, *tau.shape[1:]), tau.dtype)
         for k, factor, row in zip(index, factors, tau, strict=True):
             total[k] = total[k] + factor * row
         return total
 
     @cached_property
-    def _moved_by(self) -> tuple[list[int], list[Any]]:
-        """Two lists with one entry per joint velocity: indices into qd, and coupling factors."""
-        sizes = [x.type.nv for x in self.coordinates]
-        of_leader = dict(zip(self._leaders, slices(sizes), strict=True))
-        moved = [(k, x.factor) for x in self.couplings for k in range(self.nv)[of_leader[x.leader]]]
-        return [k for k, _ in moved], [factor for _, factor in moved]
+    def _moved_by(self) -> dict[str, tuple[list[int], list[Any]]]:
+        """For "nq" and "nv", two lists with one entry per joint position, or per joint velocity:
+        indices into q or qd, and coupling factors."""
+
+        def entries(size: str) -> tuple[list[int], list[Any]]:
+            at = slices([getattr(x.type, size) for x in self.coordinates])
+            of_leader, every = dict(zip(self._leaders, at, strict=True)), range(getattr(self, size))
+            moved = [(k, x.factor) for x in self.couplings for k in every[of_leader[x.leader]]]
+            return [k for k, _ in moved], [factor for _, factor in moved]
+
+        return {"nq": entries("nq"), "nv": entries("nv")}
 
     @cached_property
     def twists(self) -> tuple[tuple[Twist, ...], ...]:
