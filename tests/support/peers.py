@@ -6,15 +6,16 @@ import pinocchio as pin
 
 
 class Pinocchio:
-    """Pinocchio's model of a URDF text, with the joint order of a robot."""
+    """A model of Pinocchio, or that of a URDF text, with the joint order and the q of a robot."""
 
-    def __init__(self, urdf, joint_names, gravity, mimic=False):
-        self.model = pin.buildModelFromXML(urdf, mimic=mimic)
+    def __init__(self, source, joint_names, gravity, mimic=False):
+        is_text = isinstance(source, str)
+        self.model = pin.buildModelFromXML(source, mimic=mimic) if is_text else source
         self.model.gravity.linear[:] = np.asarray(gravity, float)
         self.data = self.model.createData()
         joints = [self.model.joints[self.model.getJointId(name)] for name in joint_names]
         self.joints = joints
-        self.v_index = [joint.idx_v for joint in joints]
+        self.v_index = [k for x in joints for k in range(x.idx_v, x.idx_v + x.nv)]
 
     def velocity(self, qd):
         v = np.zeros(self.model.nv)
@@ -22,16 +23,46 @@ class Pinocchio:
         return v
 
     def configuration(self, q):
-        full = np.zeros(self.model.nq)
-        for joint, x in zip(self.joints, q, strict=True):
+        full, values = np.zeros(self.model.nq), iter(q)
+        for joint in self.joints:
+            own = [next(values) for _ in range(1 if joint.nq == 2 else joint.nq)]
             full[joint.idx_q : joint.idx_q + joint.nq] = (
-                (np.cos(x), np.sin(x)) if joint.nq == 2 else (x,)
+                (np.cos(own[0]), np.sin(own[0])) if joint.nq == 2 else own
             )
         return full
 
     def inverse_dynamics(self, q, qd, qdd):
         state = self.configuration(q), self.velocity(qd), self.velocity(qdd)
         return pin.rnea(self.model, self.data, *state)[self.v_index]
+
+    def forward_dynamics(self, q, qd, tau):
+        state = self.configuration(q), self.velocity(qd), self.velocity(tau)
+        return pin.aba(self.model, self.data, *state)[self.v_index]
+
+    def linearization(self, q, qd, qdd):
+        """The derivatives of the torques by qdd, qd and q."""
+        state = self.configuration(q), self.velocity(qd), self.velocity(qdd)
+        by_q, by_qd, by_qdd = pin.computeRNEADerivatives(self.model, self.data, *state)
+        by_qdd = np.triu(by_qdd) + np.triu(by_qdd, 1).T
+        at = np.ix_(self.v_index, self.v_index)
+        return by_qdd[at], by_qd[at], by_q[at]
+
+    def forward_linearization(self, q, qd, tau):
+        """The derivatives of the accelerations by q, qd and tau."""
+        state = self.configuration(q), self.velocity(qd), self.velocity(tau)
+        by_q, by_qd, by_tau = pin.computeABADerivatives(self.model, self.data, *state)
+        by_tau = np.triu(by_tau) + np.triu(by_tau, 1).T
+        at = np.ix_(self.v_index, self.v_index)
+        return by_q[at], by_qd[at], by_tau[at]
+
+    def regressor(self, q, qd, qdd):
+        """The torques for unit inertial parameters of each joint's body.
+
+        The parameters are Pinocchio's: m, mx, my, mz, Jxx, Jxy, Jyy, Jxz, Jyz, Jzz in the joint's
+        axes and about its origin.
+        """
+        state = self.configuration(q), self.velocity(qd), self.velocity(qdd)
+        return pin.computeJointTorqueRegressor(self.model, self.data, *state)[self.v_index]
 
     def wrench_torque(self, q, frame, wrench):
         """The joint torques at which a frame exerts a wrench (moment, force) on the world."""
@@ -85,7 +116,7 @@ class Pinocchio:
         return np.concatenate([found.angular, found.linear])
 
     def frame_acceleration_bias(self, q, qd, frame):
-        return self.frame_acceleration(q, qd, np.zeros(len(q)), frame)
+        return self.frame_acceleration(q, qd, np.zeros(len(qd)), frame)
 
     def jacobian_rate(self, q, qd, frame):
         state = self.configuration(q), self.velocity(qd)
@@ -112,12 +143,15 @@ class Pinocchio:
 
     def energy(self, q, qd):
         q, v = self.configuration(q), self.velocity(qd)
-        return np.array(
-            [
-                pin.computeKineticEnergy(self.model, self.data, q, v),
-                pin.computePotentialEnergy(self.model, self.data, q),
-            ]
-        )
+        kinetic = pin.computeKineticEnergy(self.model, self.data, q, v)
+        return kinetic, pin.computePotentialEnergy(self.model, self.data, q)
+
+
+BALL, PRISMATIC, REVOLUTE = 1, 2, 3
+"""MuJoCo's joint types."""
+ORDER_IN_QPOS = {BALL: (1, 2, 3, 0), PRISMATIC: (0,), REVOLUTE: (0,)}
+"""Where MuJoCo, whose quaternions are w x y z, has the positions of a joint."""
+VELOCITIES = {BALL: 3, PRISMATIC: 1, REVOLUTE: 1}
 
 
 class Mujoco:
@@ -127,11 +161,14 @@ class Mujoco:
         self.model = mujoco.MjModel.from_xml_string(text)
         self.model.opt.gravity[:] = np.asarray(gravity, float)
         self.data = mujoco.MjData(self.model)
-        self.index = [self.model.joint(name).dofadr[0] for name in joint_names]
+        joints = [self.model.joint(name) for name in joint_names]
+        self.q_index = [x.qposadr[0] + k for x in joints for k in ORDER_IN_QPOS[x.type[0]]]
+        self.index = [x.dofadr[0] + k for x in joints for k in range(VELOCITIES[x.type[0]])]
 
     def _set(self, q, qd, qdd):
-        for name, value in (("qpos", q), ("qvel", qd), ("qacc", qdd)):
-            getattr(self.data, name)[self.index] = value
+        self.data.qpos[self.q_index] = q
+        self.data.qvel[self.index] = qd
+        self.data.qacc[self.index] = qdd
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_comPos(self.model, self.data)
         mujoco.mj_crb(self.model, self.data)
@@ -144,10 +181,22 @@ class Mujoco:
         return tau[self.index]
 
     def bias(self, q, qd):
-        return self.inverse_dynamics(q, qd, np.zeros(len(q)))
+        return self.inverse_dynamics(q, qd, np.zeros(len(qd)))
 
     def gravity_torque(self, q):
-        return self.bias(q, np.zeros(len(q)))
+        return self.bias(q, np.zeros(self.model.nv))
+
+    def forward_dynamics(self, q, qd, tau):
+        self._set(q, qd, 0)
+        self.data.qfrc_applied[self.index] = tau
+        mujoco.mj_forward(self.model, self.data)
+        return self.data.qacc[self.index]
+
+    def site_pose(self, q, name):
+        self._set(q, 0, 0)
+        X, at = np.eye(4), self.data.site(name)
+        X[:3, :3], X[:3, 3] = at.xmat.reshape(3, 3), at.xpos
+        return X
 
     def inertia_matrix(self, q):
         self._set(q, 0, 0)

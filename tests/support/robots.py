@@ -123,9 +123,10 @@ def states(robot, count=3, seed=0):
 
 
 def value(robot, quantity, *arrays, frame=None):
-    """Evaluate the first formulation of a quantity with NumPy, without search or compiler."""
+    """Evaluate the first formulation for the robot's joints, without search or compiler."""
     wrench = quantity == "inverse_dynamics" and len(arrays) == 4
-    first = next(iter(armlet.formulations(quantity)))
+    types = set(robot._joint_letters)
+    first = next(name for name, x in armlet.formulations(quantity).items() if types <= {*x.letters})
     program = armlet.trace(robot, quantity, first, wrench=wrench, frame=frame)
     return program.function(np)(*arrays)
 
