@@ -62,7 +62,8 @@ def _choose(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
         case _ if isinstance(leading, np.number):  # 1 / 0.0 is infinite in NumPy only
             return np.float64(x if condition else y)
         case "torch":  # where() of two numbers would return the default dtype
-            kind = {"dtype": leading.dtype, "device": leading.device}
+            dtype = module.float64 if leading.dtype == module.bool else leading.dtype
+            kind = {"dtype": dtype, "device": leading.device}
             return module.where(condition, *(module.as_tensor(a, **kind) for a in (x, y)))
         case _:
             return module.where(condition, x, y)
@@ -70,7 +71,7 @@ def _choose(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
 
 def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     """Return x where `condition` is true or a nonzero number, and y elsewhere."""
-    leading = _leading(condition, x, y)
+    leading = _leading(x, y, condition)
     if hasattr(leading, "record"):
         return leading.record("where", condition, x, y)
     if package(condition) != "sympy":
