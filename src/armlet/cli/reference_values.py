@@ -51,6 +51,8 @@ def random_states(robot: RobotModel, quantity: str, count: int) -> list[Any]:
     rng = np.random.default_rng(0)
     names = QUANTITIES[quantity].arguments
     states = {name: rng.uniform(-2, 2, (count, robot.nv)) for name in names}
+    if "q" in states:
+        states["q"] = robot.integrate(robot.neutral, states["q"])
     if "tau" in states:
         q, qd, qdd = states["q"], states["qd"], states["tau"]
         states["tau"] = compile(robot, "inverse_dynamics", "newton_euler")(q, qd, qdd)

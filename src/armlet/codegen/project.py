@@ -28,7 +28,8 @@ from armlet.codegen.source.c import (
 from armlet.codegen.templates import fill, fill_file
 from armlet.errors import CompileError
 from armlet.graph import OPERATIONS, Input, Program
-from armlet.robot import PHI, RobotModel
+from armlet.robot import PHI, Joint, RobotModel
+from armlet.robot.joints import slices
 from armlet.robot.robot import GROUPS
 from armlet.version import __version__
 
@@ -137,7 +138,7 @@ def _code(
     robot: RobotModel, by_name: Mapping[str, Function], printer: Printer, library: str, suffix: str
 ) -> dict[str, str]:
     """Return template word -> text, for headers and sources."""
-    order = ", ".join(f"{one_line(joint.name)} {joint.letter}" for joint in robot.coordinates)
+    order = ", ".join(map(_in_order, robot.coordinates))
     prototypes, definitions = [], []
     for name, f in by_name.items():
         notes = (f.about, f"Formulation {f.source}." if f.source else "")
@@ -158,6 +159,12 @@ def _code(
     return words | {"banner": fill_file("banner.h", words)}
 
 
+def _in_order(joint: Joint) -> str:
+    of_q, of_qd = (", ".join(labels) for labels in joint.type.labels)
+    kind = f"{joint.kind} ({of_q} in q; {of_qd} in qd)" if of_q else joint.letter
+    return f"{one_line(joint.name)} {kind}"
+
+
 def _page(robot: RobotModel, by_name: Mapping[str, Function]) -> dict[str, str]:
     """Return template word -> text, for the README, which describes the robot and the functions."""
     rows = []
@@ -167,25 +174,41 @@ def _page(robot: RobotModel, by_name: Mapping[str, Function]) -> dict[str, str]:
         cells = (f"`{name}`", count.M, count.A, others, one_line(f.about), one_line(f.source))
         rows.append(f"| {' | '.join(map(str, cells))} |")
     joints = [
-        f"| {k} | {one_line(joint.name)} | {joint.kind} |"
+        _row(robot, k, one_line(joint.name), joint.kind)
         for k, joint in enumerate(robot.coordinates)
     ]
+    entries = ["entry of q"] if robot.nq == robot.nv else ["entry of q", "entry of qd"]
+    head = f"| {' | '.join(entries)} | joint | kind |\n|{'---:|' * len(entries)}---|---|"
     groups = dict.fromkeys(x for f in by_name.values() for x in f.program.inputs if x in GROUPS)
     return {
         "origin": one_line(robot.source) or "the file it was loaded from",
         "gravity": ", ".join(repr(float(x)) for x in robot.gravity),
         "functions": "\n".join(rows),
-        "joints": "\n".join([*joints, *_coupled(robot)]),
+        "joints": "\n".join([head, *joints, *_coupled(robot)]),
         "constants": "".join(_constants(robot, group) for group in groups),
     }
+
+
+def _row(robot: RobotModel, k: int, name: str, kind: str) -> str:
+    """Return a table row of coordinate k, with its entries of q and, if these differ, of qd."""
+    places = []
+    for size, labels in zip(("nq", "nv"), robot.coordinates[k].type.labels, strict=True):
+        at = slices([getattr(x.type, size) for x in robot.coordinates])[k]
+        several = f"{at.start} to {at.stop - 1}: {', '.join(labels)}"
+        places.append(several if labels else str(at.start))
+    return f"| {' | '.join(places[: 1 + (robot.nq != robot.nv)])} | {name} | {kind} |"
 
 
 def _coupled(robot: RobotModel) -> list[str]:
     """Return a table row for each coupled joint: which entry of q moves the joint, and how."""
     entry = {leader: k for k, leader in enumerate(robot._leaders)}
     return [
-        f"| {entry[coupling.leader]} | {one_line(joint.name)} | {joint.kind}, moved by "
-        f"{one_line(robot._coupling_text(i))} |"
+        _row(
+            robot,
+            entry[coupling.leader],
+            one_line(joint.name),
+            f"{joint.kind}, moved by {one_line(robot._coupling_text(i))}",
+        )
         for i, (joint, coupling) in enumerate(zip(robot.joints, robot.couplings, strict=False))
         if coupling.leader != i
     ]
@@ -229,9 +252,7 @@ def _states(robot: RobotModel, programs: Sequence[Program], dtype: str) -> dict[
     rng = np.random.default_rng(0)
     inputs = {name: x for program in programs for name, x in program.inputs.items()}
     every = {
-        name: _near(robot, x, rng)
-        if name in GROUPS
-        else rng.integers(-128, 129, (CANDIDATES, *x.shape)) / 64
+        name: _near(robot, x, rng) if name in GROUPS else _random(robot, x, rng, dtype)
         for name, x in inputs.items()
     }
     worst = np.zeros(CANDIDATES)
@@ -286,6 +307,16 @@ def _near(robot: RobotModel, argument: Input, rng: np.random.Generator) -> Array
             size[:, columns] = size[:, columns].max(axis=1, keepdims=True)
     values = own + size * rng.integers(-2, 3, (CANDIDATES, *argument.shape)) / 64
     return np.asarray(values.astype(np.float32), float)
+
+
+def _random(robot: RobotModel, argument: Input, rng: np.random.Generator, dtype: str) -> Array:
+    """Return random values of an argument; those of q are positions that the joints can have."""
+    is_q = (argument.name, argument.shape) == ("q", (robot.nq,))
+    shape = (robot.nv,) if is_q else argument.shape
+    values = rng.integers(-128, 129, (CANDIDATES, *shape)) / 64
+    if is_q:
+        values = robot.integrate(robot.neutral, values).astype(dtype)
+    return np.asarray(values, float)
 
 
 def _state(name: str) -> str:

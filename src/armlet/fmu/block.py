@@ -35,7 +35,8 @@ IN_WORDS = {
 """Integrator of a unit -> description; the folder `sources` has one C file per integrator."""
 TIME = "time"
 """Name of the time variable in FMI; an argument named t becomes this variable."""
-UNITS = {
+UNITS: dict[str, dict[str, int]] = {
+    "1": {},
     "s": {"s": 1},
     "rad": {"rad": 1},
     "rad/s": {"rad": 1, "s": -1},
@@ -134,19 +135,31 @@ def variable(
     units = OTHERS.get(name, ())
     labels: tuple[str, ...] = ()
     limits: tuple[tuple[float, float], ...] = ()
-    if label in OF_JOINTS and shape == (robot.nv,):
-        meaning, *by_type = OF_JOINTS[label]
-        about = about or meaning
-        units = tuple(by_type[0 if joint.type.rotates else 1] for joint in robot.coordinates)
-        labels = tuple(one_line(joint.name) for joint in robot.coordinates)
+    size, names = prod(shape), robot.position_names if label == "q" else robot.velocity_names
+    zero = [0.0] * size
+    if label in OF_JOINTS and shape == (len(names),):
+        about, units = about or OF_JOINTS[label][0], _units(robot, label)
+        labels = tuple(map(one_line, names))
         limits = _limits(robot, label) if kind != "output" else ()
-    size = prod(shape)
+        zero = robot.neutral.tolist() if label == "q" else zero
     if kind != "output" and not start:
-        start = [min(max(0.0, low), high) for low, high in limits] or [0.0] * size
+        start = [
+            min(max(x, low), high) for x, (low, high) in zip(zero, limits, strict=False)
+        ] or zero
     own_units = units if len(units) == size else ()
     at_start = depends if depends_at_start is None else depends_at_start
     values = tuple(map(float, start))
     return Variable(name, kind, shape, about, own_units, labels, values, limits, depends, at_start)
+
+
+def _units(robot: RobotModel, label: str) -> tuple[str, ...]:
+    """Return the units of a vector in `OF_JOINTS`; the entries of a quaternion have the unit 1."""
+    _, rotary, linear = OF_JOINTS[label]
+    types = [joint.type for joint in robot.coordinates]
+    if label != "q":
+        return tuple(rotary if x.rotates else linear for joint in types for x in joint.twists)
+    units = ((rotary if x.rotates else linear) if x.adds else "1" for x in types)
+    return tuple(y for x, unit in zip(types, units, strict=True) for y in [unit] * x.nq)
 
 
 def _limits(robot: RobotModel, label: str) -> tuple[tuple[float, float], ...]:
@@ -329,6 +342,7 @@ def plant_block(
     robot._require_values("a functional mock-up unit")
     if not robot.nv:
         raise ModelError(f"robot {quote(robot.name)} has no joints: expected one at least")
+    robot._require_vector_space("a functional mock-up unit of the simulated arm")
     step = validation.number(step, "step", "a time in s", low=SHORTEST_STEP)
     n = robot.nv
     arm, _ = make_arm(plant, None, 1)

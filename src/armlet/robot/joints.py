@@ -9,6 +9,7 @@ import numpy as np
 
 from armlet import math
 from armlet.algebra import IDENTITY, Z_AXIS, ZERO
+from armlet.libraries import namespace
 from armlet.robot.displacement import DHRow, Factor, Rotation, Screw, cos_sin_of_sum
 from armlet.scalar import Matrix, Scalar, Vector, cos_sin, is_zero
 
@@ -123,20 +124,21 @@ def quaternion_matrix(q: Sequence[Scalar]) -> Matrix:
 
 def quaternion_product(p: Array, q: Array) -> Array:
     """Return the quaternion p q: the rotation by q, then by p, in the axes before both."""
-    (a, b, c, d), (x, y, z, w) = np.moveaxis(p, -1, 0), np.moveaxis(q, -1, 0)
-    entries = (
+    (a, b, c, d), (x, y, z, w) = entries(p), entries(q)
+    product = (
         d * x + a * w + b * z - c * y,
         d * y - a * z + b * w + c * x,
         d * z + a * y - b * x + c * w,
         d * w - a * x - b * y - c * z,
     )
-    return np.stack(entries, axis=-1)
+    return stack(product)
 
 
 def rotate_quaternion(q: Array, v: Array) -> Array:
     """Return the quaternion after a rotation by the vector v from q, with its length set to 1."""
     angle = math.sqrt((v * v).sum(axis=-1, keepdims=True) + TINY)
-    turn = np.concatenate([math.sin(angle / 2) / angle * v, math.cos(angle / 2)], axis=-1)
+    half = angle / 2
+    turn = stack([*entries(math.sin(half) / angle * v), *entries(math.cos(half))])
     result = quaternion_product(q, turn)
     square = (result * result).sum(axis=-1, keepdims=True)
     return result * (1.5 - 0.5 * square)
@@ -144,12 +146,11 @@ def rotate_quaternion(q: Array, v: Array) -> Array:
 
 def rotation_between(q0: Array, q1: Array) -> Array:
     """Return the rotation vector, of length at most π, that leads from quaternion q0 to q1."""
-    conjugate = q0 * np.array([-1, -1, -1, 1])
-    turn = quaternion_product(conjugate, q1)
+    x, y, z, w0 = entries(q0)
+    turn = quaternion_product(stack([-x, -y, -z, w0]), q1)
     u, w = turn[..., :3], turn[..., 3:]
     sine = math.sqrt((u * u).sum(axis=-1, keepdims=True) + TINY)
-    sign = math.where(w < 0, -1, 1)
-    return 2 * math.atan2(sine, math.abs(w)) / sine * sign * u
+    return 2 * math.atan2(sine, math.abs(w)) / sine * math.where(w < 0, -u, u)
 
 
 def rotation_vector_rate(phi: Array, w: Array) -> Array:
@@ -173,8 +174,18 @@ def rotation_vector_rate(phi: Array, w: Array) -> Array:
 
 def row_cross(a: Array, b: Array) -> Array:
     """Return a × b along the last axis, of arrays of numbers or of traced scalars."""
-    (x, y, z), (u, v, w) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
-    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
+    (x, y, z), (u, v, w) = entries(a), entries(b)
+    return stack([y * w - z * v, z * u - x * w, x * v - y * u])
+
+
+def entries(x: Array) -> tuple[Array, ...]:
+    """Return the entries of x along its last axis."""
+    return tuple(x[..., k] for k in range(x.shape[-1]))
+
+
+def stack(entries: Sequence[Array]) -> Array:
+    """Return the array of any library whose last axis has the `entries`."""
+    return namespace(entries[0]).stack(tuple(entries), axis=-1)
 
 
 def quaternion_tangent(q: Array) -> Array:

@@ -14,6 +14,7 @@ from armlet._support.lazy import cached_property
 from armlet._support.validation import one_of, scalars
 from armlet.algebra import point_inertia, symmetric, vector
 from armlet.errors import DataError, ModelError, listing, quote
+from armlet.libraries import namespace
 from armlet.robot.components import (
     BASE,
     PHI,
@@ -193,9 +194,10 @@ class RobotModel(ComparedByData):
 
     @cached_property
     def velocity_names(self) -> tuple[str, ...]:
-        """A name for each entry of qd and tau: the joint's; for a ball joint, joint.x to joint.z.
+        """A name for each entry of qd: that of the joint; for a ball joint, joint.x to joint.z.
 
-        A ball joint's velocities and torques are about the axes of the body that the joint moves.
+        Entries of tau have the same names. The velocities and torques of a ball joint are about the
+        axes of the body that it moves.
         """
         return tuple(name for x in self.coordinates for name in x.names(x.type.labels[1]))
 
@@ -304,10 +306,14 @@ class RobotModel(ComparedByData):
         if name in self._of_vector_spaces:
             return self._of_vector_spaces[name](*arrays)
         types = [joint.type for joint in self.coordinates]
-        ends = (np.cumsum([getattr(x, size) for x in types])[:-1] for size in sizes)
-        columns = (np.split(x, at, axis=-1) for x, at in zip(arrays, ends, strict=True))
+        columns = (
+            [x[..., own] for own in slices([getattr(joint, size) for joint in types])]
+            for x, size in zip(arrays, sizes, strict=True)
+        )
         rows = zip(types, *columns, strict=True)
-        return np.concatenate([getattr(joint, name)(*row) for joint, *row in rows], axis=-1)
+        results = [getattr(joint, name)(*row) for joint, *row in rows]
+        joined: NDArray[Any] = namespace(results[0]).concatenate(results, axis=-1)
+        return joined
 
     @cached_property
     def _of_vector_spaces(self) -> dict[str, Callable[..., NDArray[Any]]]:
@@ -628,12 +634,13 @@ class RobotModel(ComparedByData):
     def with_drives(self, **values: ArrayLike) -> Self:
         """Return the robot with other drive parameters: rotor_inertia, viscous, coulomb or offset.
 
-        Each value is one number for all joints, or one per joint; other parameters do not change.
+        Each value is one number for all joints, or one per joint velocity; other parameters do not
+        change.
         """
         n, columns = len(self.drives), {}
         for name, value in values.items():
             one_of(name, "the name of a drive's parameter", Drive._fields)
-            expected = f"a number, or {n}, one for each joint"
+            expected = f"a number, or {n}, one for each joint velocity"
             columns[name] = np.broadcast_to(scalars(value, name, expected, (), (n,)), n)
         drives = (
             drive._replace(**{name: column[i] for name, column in columns.items()})

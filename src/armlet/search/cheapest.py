@@ -13,6 +13,7 @@ from typing import Any
 from armlet._support.progress import status
 from armlet._support.validation import one_of
 from armlet.dynamics import FORMULATIONS, Formulation
+from armlet.errors import ModelError, quote
 from armlet.graph import ORDER, Count, Program, Traced, compact, simplify
 from armlet.graph.count import M_PLUS_A
 from armlet.robot import Arrangement
@@ -180,6 +181,12 @@ def rank(task: Task) -> "list[Candidate]":
     request, effort = task.request, task.effort
     table = FORMULATIONS[request.name]
     own = [name for name, entry in table.items() if entry.is_built_in]
+    letters = "".join(dict.fromkeys(x for name in own for x in table[name].letters))
+    if set(request.robot._joint_letters) - set(letters):
+        raise ModelError(
+            f"{request.name} is computed for joints {letters}: robot {quote(request.robot.name)} "
+            f"has joints {request.robot._joint_letters}"
+        )
     valid = [name for name in own if request.takes(table[name])] or own[:1]
     names = [name for name in valid if table[name].contends] or valid[:1]
     robot = request.robot

@@ -181,7 +181,7 @@ def _steps(quantity: str, arm: RobotModel, best: SearchResult) -> Table:
 
 def _what(step: str, arm: RobotModel, best: SearchResult) -> str:
     if step == "frames":
-        joints = ", ".join(arm.joint_names[i] for i in best.arrangement.back)
+        joints = ", ".join(arm.joints[i].name for i in best.arrangement.back)
         return f"origins moved back along the axes of {joints}"
     if step == "units":
         return f"lengths in units of {best.arrangement.unit:.6g} m"

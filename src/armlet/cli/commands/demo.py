@@ -151,6 +151,7 @@ class Demo:
 
 def collect(arm: Robot) -> Demo:
     """Compute all results of the demonstration."""
+    arm._require_vector_space("the demonstration")
     names = [name for name in COUNTED if arm.tool or "frame" not in QUANTITIES[name].options]
     counted = {}
     for name in progress(names, "compiling"):

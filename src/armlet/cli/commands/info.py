@@ -12,6 +12,7 @@ from armlet.cli.output import Table, Terminal, print_json, styled_text
 from armlet.cli.robot_options import Choice, takes_robot
 from armlet.errors import quote
 from armlet.robot import PHI, RobotModel
+from armlet.robot.joints import slices
 from armlet.robot.pose import rpy_of
 
 RPY = ("roll", "pitch", "yaw")
@@ -45,7 +46,7 @@ def info(
     gravity = [x if isinstance(x, str) else round(float(x), 6) + 0.0 for x in arm.gravity]
     console.print(f"gravity {gravity} in base axes")
     if arm.couplings:
-        console.print(f"q holds {', '.join(arm.joint_names)}; other joints are moved by these")
+        console.print(f"q holds {', '.join(arm.position_names)}; other joints are moved by these")
     springs = arm.springs if arm._has_springs else ()
     drives = ["rotor inertia", "viscous", "Coulomb", "offset"]
     console.show(
@@ -99,12 +100,10 @@ def _data(arm: RobotModel) -> dict[str, Any]:
             {
                 **row,
                 "limits": _finite(joint.limits._asdict()),
-                "drive": drive._asdict(),
-                "spring": spring._asdict(),
+                "drive": _by_name(arm.drives[at]),
+                "spring": _by_name(arm.springs[at]),
             }
-            for row, joint, drive, spring in zip(
-                arm.dh_table(), arm.joints, arm.drives, arm.springs, strict=True
-            )
+            for row, joint, at in zip(arm.dh_table(), arm.joints, arm.v_of, strict=True)
         ],
         "coordinates": [
             {"name": x.name, "kind": x.kind, "limits": _finite(x.limits._asdict())}
@@ -121,6 +120,12 @@ def _data(arm: RobotModel) -> dict[str, Any]:
             link: [*x.moment, x.mass] for link, x in zip(arm.links, arm.compensation, strict=True)
         },
     }
+
+
+def _by_name(constants: Sequence[Any]) -> Any:
+    """Return a joint's constants as a dict, or as one dict per velocity if it has several."""
+    rows = [x._asdict() for x in constants]
+    return rows if rows[1:] else rows[0]
 
 
 def _finite(limits: dict[str, float]) -> dict[str, float | None]:
@@ -144,16 +149,23 @@ def _frames(arm: RobotModel) -> Table:
     ]
     units = [styled_text(f"{key} ", ("deg" if key in ANGLES else "m", "dim")) for key in keys]
     title = "canonical frames (modified DH)"
-    moved = ["moved by"] if arm.couplings else []
+    shows_entries = bool(arm.couplings) or arm.nq != arm.nb
+    moved = ["moved by"] if shows_entries else []
+    entries = dict(zip(arm._leaders, slices([x.type.nq for x in arm.coordinates]), strict=True))
     table = Table(["joint", *moved, "kind", "parent"], [*units, "range"], title=title)
     for i, (joint, row) in enumerate(zip(arm.joints, rows, strict=True)):
         values = []
         for key in keys:
             is_degrees = key in ANGLES and not isinstance(row[key], str)
             values.append(_number(degrees(row[key]) if is_degrees else row[key]))
-        how = [arm._coupling_text(i) or f"q[{arm._leaders.index(i)}]"] if arm.couplings else []
+        how = [arm._coupling_text(i) or _entries(entries[i])] if shows_entries else []
         table.add_row(joint.name, *how, joint.kind, row["parent"], *values, _range(joint))
     return table
+
+
+def _entries(at: slice) -> str:
+    """Return the entries of q at `at` as text: q[2], or q[2:6] if there are several."""
+    return f"q[{at.start}:{at.stop}]" if at.stop - at.start > 1 else f"q[{at.start}]"
 
 
 def _range(joint: Any) -> Text:
@@ -181,10 +193,10 @@ def _bodies(arm: RobotModel) -> Table | None:
 def _jointwise(
     arm: RobotModel, title: str, columns: list[str], rows: Sequence[Sequence[Any]]
 ) -> Table | None:
-    """Return a table with a row of constants per joint, or None if all constants are zero."""
+    """Return a table with a row of constants per joint velocity, or None if all are zero."""
     if not any(map(any, rows)):
         return None
     table = Table(["joint"], columns, title=title)
-    for joint, row in zip(arm.joints, rows, strict=True):
-        table.add_row(joint.name, *map(_number, row))
+    for name, row in zip(arm.uncoupled.velocity_names, rows, strict=True):
+        table.add_row(name, *map(_number, row))
     return table
