@@ -329,6 +329,7 @@ def preprocess_all(
 
     Each `Reader` without a usable log causes a warning. Raise if no samples remain.
     """
+    robot._require_vector_space("identification")
     count = 0
     for k, log in enumerate(each_log(logs)):
         samples = use_log(lambda own: preprocess(own.in_order_of(robot), settings), k, log)

@@ -234,6 +234,7 @@ def closed_loop(
     function
         The instrument, for `identify(estimator="instrumental", instrument=...)`.
     """
+    robot._require_vector_space("identification")
     unknown = [name for name in controller.inputs if name not in ("q", "qd", *TARGETS)]
     if unknown:
         raise DataError(

@@ -107,6 +107,7 @@ class TorqueModel:
     def of_robot(self, robot: Robot) -> TorqueRegressor:
         """Return the torque regressor of a robot for this model."""
         validation.instance(robot, "robot", Robot, "a robot, as of armlet.load(...)")
+        robot._require_vector_space("identification")
         notes: tuple[str, ...] = ()
         if self.parameters is None:
             minimal, notes = identifiable(robot, self.rotors, self.friction is True)

@@ -198,6 +198,7 @@ class MotionLimits:
 
     def of_robot(self, robot: Robot) -> tuple[dict[str, Range], list[str]]:
         """Return a robot's ranges by limit name, and notes on assumptions."""
+        robot._require_vector_space("an exciting trajectory")
         share = 1 - validation.number(self.margin, "margin", "a share", low=0, below=1)
         notes: list[str] = []
         lower, upper = _pair("position", self.position)

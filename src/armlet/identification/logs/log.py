@@ -148,6 +148,7 @@ class Log:
         <Log 'log' of 2 joints, 500 rows, 0 to 4.99 s>
         """
         validation.instance(robot, "robot", Robot, "a robot, as of armlet.load(...)")
+        robot._require_vector_space("reading logs")
         units = units or {}
         for quantity, unit in units.items():
             if quantity not in NAMES or not isinstance(unit, str):
@@ -235,6 +236,7 @@ class Log:
 
     def in_order_of(self, robot: Robot) -> Log:
         """Return the log with columns in the robot's joint order, matched by joint name."""
+        robot._require_vector_space("a log")
         names = robot.joint_names
         if not self.joints and self.q.shape[1] != len(names):
             raise DataError(
