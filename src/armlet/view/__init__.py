@@ -14,7 +14,7 @@ from armlet._support.validation import array
 from armlet.api import Robot
 from armlet.errors import DataError, ModelError, listing, quote
 from armlet.simulation import Trajectory
-from armlet.view.scene import joint_range
+from armlet.view.scene import slider_ranges
 from armlet.view.stage import page
 from armlet.view.viewer import Viewer
 
@@ -69,9 +69,9 @@ def view(
         A second robot with the same joint types, such as the robot before an identification. Marks
         on the torque bars show the ghost's torques. The ghost itself is drawn, translucent and in
         the robot's posture, only if the body poses of the two robots differ at q = 0.
-    q : array_like of shape (n,), optional
+    q : array_like of shape (nq,), optional
         The posture shown first if there is no trajectory. By default, each joint is at zero or, if
-        its limits exclude zero, midway between them.
+        its limits exclude zero, midway between them. Ball joints are at their neutral positions.
     folders : sequence of str or Path
         Folders to search for meshes, besides the folder and the ROS package of the robot's file.
     html : str or Path, optional
@@ -122,11 +122,14 @@ def _start(
                 f"{quote(robot.name)}, {listing(robot.joint_names)}"
             )
     if q is not None:
-        return array(q, "q", (robot.nq,), expected=f"{robot.nq} numbers, one for each joint")
+        return array(
+            q, "q", (robot.nq,), expected=f"{robot.nq} numbers: {listing(robot.position_names)}"
+        )
     return start_posture(robot)
 
 
 def start_posture(robot: Robot) -> NDArray[np.float64]:
     """Return the default posture: each joint at zero, or mid-range if its limits exclude zero."""
-    ranges = (joint_range(robot, joint) for joint in robot.coordinates)
-    return np.array([0.0 if low <= 0 <= high else (low + high) / 2 for low, high in ranges])
+    ranges = slider_ranges(robot)
+    middle = [0.0 if low <= 0 <= high else (low + high) / 2 for low, high in ranges]
+    return robot.integrate(robot.neutral, middle)

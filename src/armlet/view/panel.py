@@ -18,7 +18,6 @@ FORMULATIONS = {"inverse_dynamics": "newton_euler", "energy": "velocities"}
 POSTURES = 256
 """Number of random postures from which the largest static torques are taken."""
 Array = NDArray[np.float64]
-UNITS = {"R": "Nm", "P": "N"}
 ROW = """<div style="display:flex;align-items:center;margin:3px 0" title="{title}">
 <span style="flex:0 0 {wide}%;overflow:hidden;text-overflow:ellipsis;
 white-space:nowrap">{name}</span>
@@ -91,16 +90,17 @@ class Bar(NamedTuple):
 def bars(
     robot: RobotModel, tau: NDArray[Any], scale: NDArray[Any], other: NDArray[Any] | None = None
 ) -> list[Bar]:
-    """Return one bar per joint, which shows `tau` relative to `scale`; a mark shows `other`."""
+    """Return one bar per torque, which shows `tau` relative to `scale`; a mark shows `other`."""
+    units = ("Nm" if x.rotates else "N" for joint in robot.coordinates for x in joint.type.twists)
     drawn = []
-    for i, joint in enumerate(robot.coordinates):
+    for i, unit in enumerate(units):
         share = float(np.clip(tau[i] / scale[i], -1, 1))
-        limited = joint.limits.effort == scale[i]
+        limited = robot.effort_limit[i] == scale[i]
         colour = ALARM if limited and abs(tau[i]) > scale[i] else COLOURS[i % len(COLOURS)]
         text = f"{round(float(tau[i]), 2) + 0.0:.2f}" + (f" / {scale[i]:.4g}" if limited else "")
         mark = None if other is None else 50 + 50 * float(np.clip(other[i] / scale[i], -1, 1))
         left = 50 + 50 * min(share, 0)
-        drawn.append(Bar(left, 50 * abs(share), colour, f"{text} {UNITS[joint.letter]}", mark))
+        drawn.append(Bar(left, 50 * abs(share), colour, f"{text} {unit}", mark))
     return drawn
 
 
@@ -113,17 +113,17 @@ def energies(numbers: Numbers) -> str:
 
 def panel(robot: RobotModel, title: str, drawn: list[Bar], below: str) -> str:
     """Return the HTML of a panel: the title, the bars `drawn`, and the line of text `below`."""
-    wide = min(38, max(18, 2.2 * max(len(joint.name) for joint in robot.coordinates)))
+    wide = min(38, max(18, 2.2 * max(map(len, robot.velocity_names))))
     rows = [
         ROW.format(
             wide=wide,
-            name=html.escape(joint.name),
+            name=html.escape(name),
             bar=f"left:{bar.left:.2f}%;width:{bar.width:.2f}%;background:{bar.colour}",
             text=bar.text,
-            title=html.escape(f"{joint.name}: torque, and the limit of its drive", quote=True),
+            title=html.escape(f"{name}: torque, and the limit of its drive", quote=True),
             mark="" if bar.mark is None else MARK.format(bar.mark),
         )
-        for joint, bar in zip(robot.coordinates, drawn, strict=True)
+        for name, bar in zip(robot.velocity_names, drawn, strict=True)
     ]
     return (
         f'<div style="font-size:12px;padding:2px 12px 8px"><div class="armlet-title" '

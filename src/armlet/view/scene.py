@@ -104,7 +104,7 @@ def reach(robot: RobotModel) -> float:
         row = robot.dh[i]
         lengths = sum(abs(float(x)) for x in (row.a, row.b, row.d))
         along[i] = along[p] + lengths
-        if robot.joints[i].letter == "P":
+        if robot.joints[i].type.translates:
             ends = (abs(x) for x in robot.joints[i].limits[:2] if math.isfinite(x))
             along[i] += max(ends, default=0.0)
     tips = [along[i] + float(np.linalg.norm(at.r)) for i, at in robot.frames.values() if i != BASE]
@@ -126,7 +126,7 @@ def links(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
         if p == i:
             foot = _pose(robot._mounts[j]).r
             lines.append((start, foot))
-            if robot.joints[j].letter == "R":
+            if not robot.joints[j].type.translates:
                 lines.append((foot, _origin(robot, j)))
     tool = robot.frame() if robot.tool is not None else None
     if tool is not None and tool.body == i != BASE:
@@ -138,7 +138,7 @@ def rails(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
     """Return line segments (start, end) along the range of each prismatic joint on body `i`."""
     lines = []
     for j, p in robot.base_to_tips():
-        if p == i and robot.joints[j].letter == "P":
+        if p == i and robot.joints[j].type.translates:
             lower, upper = joint_range(robot, robot.joints[j])
             axis = _pose(robot._mounts[j]).R[:, 2]
             at = _origin(robot, j)
@@ -147,17 +147,21 @@ def rails(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
 
 
 def joint_range(robot: RobotModel, joint: Joint) -> tuple[float, float]:
-    """Return the limits of a joint; missing limits are ±π (revolute) or ± the reach (prismatic)."""
-    free = math.pi if joint.letter == "R" else reach(robot)
+    """Return the limits of a joint; missing limits are ±π (rotations) or ± the reach."""
+    free = math.pi if joint.type.rotates else reach(robot)
     lower, upper = (float(x) for x in joint.limits[:2])
     lower = lower if math.isfinite(lower) else min(-free, upper)
     return lower, upper if math.isfinite(upper) else max(free, lower)
 
 
+def slider_ranges(robot: RobotModel) -> list[tuple[float, float]]:
+    """Return the ranges of displacements from the neutral positions, one per entry of qd."""
+    return [joint_range(robot, joint) for joint in robot.coordinates for _ in joint.type.twists]
+
+
 def _origin(robot: RobotModel, j: int) -> Array:
-    """Return the origin of joint `j` at position zero, in the frame of its parent body."""
-    foot = _pose(robot._mounts[j])
-    return np.asarray(foot.r + float(robot.dh[j].d) * foot.R[:, 2])
+    """Return the origin of joint `j` at its neutral position, in the frame of its parent body."""
+    return np.asarray(_pose(robot._at_zero[j]).r)
 
 
 def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
@@ -175,9 +179,11 @@ def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
         at = robot.frames[robot.base_link].pose @ above
         return [*shapes, Shape(i, place(plate, at))]
     colour = COLOURS[i % len(COLOURS)]
-    is_drum = robot.joints[i].letter == "R"
-    drum = ("cylinder", (1.3 * radius, 3.2 * radius)) if is_drum else ("box", [2.6 * radius] * 3)
-    return [*shapes, Shape(i, solid(*drum), colour)]
+    joint = robot.joints[i].type
+    drum = (
+        ("cylinder", (1.3 * radius, 3.2 * radius)) if joint.rotates else ("box", [2.6 * radius] * 3)
+    )
+    return [*shapes, Shape(i, solid(*drum if joint.has_axis else ("sphere", 2 * radius)), colour)]
 
 
 # ---------------------------------------------------------------------------------- bodies

@@ -17,7 +17,7 @@ from armlet.errors import ArmletError
 from armlet.robot import BASE
 from armlet.simulation import Trajectory
 from armlet.view.panel import panel
-from armlet.view.scene import joint_range, payload
+from armlet.view.scene import payload, slider_ranges
 from armlet.view.server import quiet, viser_server
 from armlet.view.stage import RATE, Stage
 
@@ -33,7 +33,7 @@ class Viewer:
     ----------
     url : str
         The address of the viewer's page.
-    q : array of shape (n,)
+    q : array of shape (nq,)
         The posture shown.
     time : float
         The current time of the trajectory, in s.
@@ -75,7 +75,8 @@ class Viewer:
             self.qd, self.qdd = (still if x is None else np.asarray(x, float) for x in (qd, qdd))
             self.stage.move(self.q)
             self._refresh()
-            self._set(zip(self.sliders, self.q.tolist(), strict=True))
+            moved = self.robot.difference(self.robot.neutral, self.q)
+            self._set(zip(self.sliders, moved.tolist(), strict=True))
 
     def seek(self, time: float) -> None:
         """Show the state of the trajectory at `time`, in s."""
@@ -130,7 +131,9 @@ class Viewer:
                 self._build_run(self.trajectory)
         self.numbers = gui.add_html("")
         with gui.add_folder("Joints (rad, m)"):
-            self.sliders = [self._slider(j) for j in range(self.robot.nq)]
+            moved = self.robot.difference(self.robot.neutral, self.start)
+            rows = zip(self.robot.velocity_names, slider_ranges(self.robot), moved, strict=True)
+            self.sliders = [self._slider(name, *ends, x) for name, ends, x in rows]
             gui.add_button("Reset").on_click(self._on_reset)
         with gui.add_folder("Show"):
             self.boxes = {
@@ -155,14 +158,12 @@ class Viewer:
         self.clock.on_update(self._by_user(lambda: self.seek(self.clock.value)))
         self.speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1")
 
-    def _slider(self, j: int) -> Any:
-        lower, upper = joint_range(self.robot, self.robot.coordinates[j])
+    def _slider(self, name: str, lower: float, upper: float, value: float) -> Any:
         digits = 3 if upper - lower > 1 else 5
         step = 10.0**-digits
         if upper - lower > 2 * step:  # round the limits inwards, to readable numbers
             lower, upper = round(lower + step / 2, digits), round(upper - step / 2, digits)
-        value = float(np.clip(self.start[j], lower, upper))
-        name = self.robot.coordinates[j].name
+        value = float(np.clip(value, lower, upper))
         slider = self.server.gui.add_slider(name, lower, upper, step, value)
         slider.on_update(self._by_user(self._on_slider))
         return slider
@@ -196,7 +197,8 @@ class Viewer:
 
     def _on_slider(self) -> None:
         self.pause()
-        self.q = np.array([slider.value for slider in self.sliders])
+        moved = [slider.value for slider in self.sliders]
+        self.q = self.robot.integrate(self.robot.neutral, moved)
         self.qd = self.qdd = np.zeros(self.robot.nv)
         self.stage.move(self.q)
         self._refresh()
