@@ -12,7 +12,7 @@ from support.robots import deviation
 from typer.testing import CliRunner
 
 import armlet
-from armlet import identification
+from armlet import identification, math
 from armlet.api import Robot
 from armlet.cli import app
 from armlet.cli.reference_values import reference_values
@@ -243,6 +243,22 @@ def test_displacements_of_array_libraries_are_those_of_numpy():
         assert deviation(function(*map(torch.tensor, arrays)), expected) < 1e-14
         with jax.enable_x64(True):
             assert deviation(jax.jit(function)(*arrays), expected) < 1e-14
+
+
+@pytest.mark.parametrize("library", ["sympy", "mpmath"])
+def test_displacements_of_scalar_libraries_are_those_of_numpy(library):
+    number = {"sympy": "Float", "mpmath": "mpf"}[library]
+    convert = np.frompyfunc(getattr(pytest.importorskip(library), number), 1, 1)
+    robot = ball_robot(0)
+    q, (v,) = robot.random_configuration(0), state(robot, 1, "qd")
+    assert deviation(robot.integrate(convert(q), convert(v)), robot.integrate(q, v)) < 1e-14
+
+
+def test_numbers_chosen_by_a_tensor_of_booleans_are_numbers():
+    torch = pytest.importorskip("torch")
+    x = torch.tensor([-0.5, 0.5], dtype=torch.float64)
+    assert math.where(x < 0, -2.5, 1.5).tolist() == [-2.5, 1.5]
+    assert math.where(x < 0, 2 * x, x).tolist() == [-1.0, 0.5]
 
 
 @pytest.mark.parametrize("make", [ball_robot, coupled_robot])

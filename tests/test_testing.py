@@ -193,3 +193,18 @@ def test_a_formulation_from_outside_is_traced_counted_and_compiled(register):
     q = np.linspace(-1, 1, 6)
     kernel = armlet.compile(robot, "gravity_torque", "weight")
     np.testing.assert_allclose(kernel(q), robot.gravity_torque(q), atol=1e-10)
+
+
+@pytest.mark.parametrize("joints", ["B", "RB"])
+def test_a_formulation_of_ones_own_may_hold_for_ball_joints(joints):
+    newton_euler = armlet.formulations("gravity_torque")["newton_euler"].function
+    name = f"for_{joints}"
+
+    @armlet.formulation("gravity_torque", source="a test", joints=joints, name=name)
+    def gravity(robot, q):
+        return newton_euler(robot, q)
+
+    try:
+        check_formulation(gravity, seeds=1)
+    finally:
+        armlet.formulations("gravity_torque").pop(name)

@@ -28,16 +28,21 @@ Triple = tuple[Array, Array, Array]
 class Robot(RobotModel):
     """A serial arm or a tree of bodies, each of which is moved by one joint.
 
-    The position of joint i is q[i], unless joints are coupled: then one entry of q moves several
-    joints, `joint_names` names the entries of q, and `joint_positions(q)` returns all positions.
+    Revolute and prismatic joints have one entry in q. A ball joint has four, a unit quaternion x,
+    y, z, w, and three in qd and tau, about the axes of its body. `position_names` names the entries
+    of q, and `velocity_names` those of qd and tau. If joints are coupled, one entry of q moves
+    several joints, and `joint_positions(q)` returns all positions.
 
     Robots are created by `armlet.load`, `Robot.from_dh` and `armlet.general_arm`, among others.
     A robot is immutable, hashable and picklable, and equal to robots with the same data. The
     methods `with_…`, `lock` and `subchain` return new robots.
 
-    Quantities are methods. They take arrays q, qd, qdd and tau of shape (n,) or (..., n), positions
-    in rad or m, and return arrays of the arguments' library (NumPy, JAX, PyTorch). The leading axes
-    "..." are the same in all arguments and in the results. With NumPy, the methods also take
+    Quantities are methods. They take arrays q of shape (nq,) or (..., nq), and qd, qdd and tau of
+    shape (nv,) or (..., nv), positions in rad or m, and return arrays of the arguments' library
+    (NumPy, JAX, PyTorch). In shapes of results, n is nv. The leading axes "..." are the same in all
+    arguments and in the results. `linearization` and similar quantities have derivatives by small
+    displacements of the joints; those of PyTorch, JAX and `Function.derivative` are by the entries
+    of q. With NumPy, the methods also take
 
     out : array or tuple of arrays, optional
         Where to write results: float64, contiguous, writeable, not overlapping the arguments.

@@ -184,8 +184,14 @@ def entries(x: Array) -> tuple[Array, ...]:
 
 
 def stack(entries: Sequence[Array]) -> Array:
-    """Return the array of any library whose last axis has the `entries`."""
-    return namespace(entries[0]).stack(tuple(entries), axis=-1)
+    """Return the array whose last axis has the `entries`, which are arrays or scalars."""
+    module = namespace(entries[0])
+    if hasattr(module, "stack"):
+        return module.stack(tuple(entries), axis=-1)
+    scalars = np.empty(len(entries), dtype=object)  # of a library without arrays, such as SymPy
+    for k, x in enumerate(entries):
+        scalars[k] = x
+    return scalars
 
 
 def quaternion_tangent(q: Array) -> Array:
