@@ -67,8 +67,9 @@ def regulator(
     torque_cost : array_like of shape (), (n,) or (n, n)
         R: one number, the diagonal or the matrix.
     driven : sequence of str, optional
-        The names of the joints that have a drive; by default all. Joints without a drive get no
-        torque, so their gravity torque at the posture must be zero.
+        The names of the joints that have a drive, of ball joints in `robot.velocity_names`; by
+        default all. Joints without a drive get no torque, so their gravity torque at the posture
+        must be zero.
     dt : float, optional
         The length, in s, of steps with constant torques; by default torques vary continuously.
 
@@ -239,7 +240,7 @@ def _discretize(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
 
 def _driven_joints(robot: Robot, driven: Sequence[str] | None, hold: Array) -> list[int]:
     """Return indices of driven joints; raise if gravity torques `hold` act on other joints."""
-    names = [joint.name for joint in robot.coordinates]
+    names = robot.velocity_names
     if driven is None:
         return list(range(robot.nv))
     for name in driven:

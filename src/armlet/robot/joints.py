@@ -58,7 +58,9 @@ class JointType(NamedTuple):
     """Function of local coordinates δ and a velocity v: the rate of change of δ while the joint, at
     the positions integrate(q0, δ), moves with v. It does not depend on q0."""
     tangent: Callable[[Array], Array] = lambda q: np.eye(len(q), dtype=int)
-    """Function of q: the matrix T of shape (nq, nv) for which the rate of change of q is T v."""
+    """Function of q, affine: the matrix T of shape (nq, nv) for which the rate of q is T v."""
+    nearest: Callable[[Array], Array] = lambda q: q
+    """Function of any nq numbers: the positions nearest to them, such as a unit quaternion."""
     random: Callable[[Array, Array, Array], Array] = lambda u, lower, upper: (
         lower + (upper - lower) * u
     )
@@ -101,6 +103,20 @@ def slices(sizes: Sequence[int]) -> tuple[slice, ...]:
     """Return consecutive slices from index 0 whose lengths are `sizes`."""
     ends = accumulate(sizes)
     return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))
+
+
+def by_joint(name: str, types: Sequence[JointType], *arguments: tuple[Array, str]) -> Array:
+    """Call function `name` of each joint's type with the joint's entries of arrays; join results.
+
+    `arguments` are pairs: an array, and the name of its size, "nq" or "nv".
+    """
+    columns = (
+        [x[..., own] for own in slices([getattr(joint, size) for joint in types])]
+        for x, size in arguments
+    )
+    rows = zip(types, *columns, strict=True)
+    results = [getattr(joint, name)(*row) for joint, *row in rows]
+    return namespace(results[0]).concatenate(results, axis=-1)
 
 
 # ------------------------------------------------------------------ rotations about any axis
@@ -194,6 +210,12 @@ def stack(entries: Sequence[Array]) -> Array:
     return scalars
 
 
+def unit_quaternion(q: Array) -> Array:
+    """Return quaternions divided by their lengths; zero becomes the quaternion of no rotation."""
+    length = np.sqrt((q * q).sum(axis=-1, keepdims=True))
+    return np.where(length == 0, (0, 0, 0, 1), q) / np.where(length == 0, 1, length)
+
+
 def quaternion_tangent(q: Array) -> Array:
     """Return the matrix T for which the rate of a quaternion q is T ω, with ω in body axes."""
     x, y, z, w = q
@@ -237,6 +259,7 @@ BALL = JointType(
     difference=rotation_between,
     rate=rotation_vector_rate,
     tangent=quaternion_tangent,
+    nearest=unit_quaternion,
     random=random_quaternion,
     labels=(("x", "y", "z", "w"), ("x", "y", "z")),
     formats=("TOML", "Pinocchio"),

@@ -14,7 +14,6 @@ from armlet._support.lazy import cached_property
 from armlet._support.validation import one_of, scalars
 from armlet.algebra import point_inertia, symmetric, vector
 from armlet.errors import DataError, ModelError, listing, quote
-from armlet.libraries import namespace
 from armlet.robot.components import (
     BASE,
     PHI,
@@ -29,7 +28,7 @@ from armlet.robot.components import (
     entries_of,
 )
 from armlet.robot.displacement import Body, DHRow, Displacement, Screw, displacement
-from armlet.robot.joints import JointType, Twist, slices
+from armlet.robot.joints import JointType, Twist, by_joint, slices
 from armlet.robot.pose import Pose
 from armlet.scalar import Matrix, Scalar, Symbol, Vector, cos_sin, is_zero, quarter_turns
 
@@ -282,12 +281,16 @@ class RobotModel(ComparedByData):
         """Return dδ/dt of a robot at integrate(q0, δ) that moves with velocity v, for any q0."""
         return self._by_coordinate("rate", delta=(delta, "nv"), v=(v, "nv"))
 
+    def _nearest(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the positions nearest to any numbers q: quaternions of length 1."""
+        return self._by_coordinate("nearest", q=(q, "nq"))
+
     def _tangent(self, q: Vector) -> NDArray[Any]:
         """Return the matrix T of shape (nq, nv) for which the rate of change of q is T qd."""
         types = [joint.type for joint in self.coordinates]
         if all(joint.adds for joint in types):
             return np.eye(self.nv, dtype=int)
-        T = np.zeros((self.nq, self.nv), dtype=object)
+        T = np.zeros((self.nq, self.nv), dtype=np.result_type(float, np.asarray(q)))
         rows, columns = (slices([getattr(x, n) for x in types]) for n in ("nq", "nv"))
         for joint, row, column in zip(types, rows, columns, strict=True):
             T[row, column] = joint.tangent(q[row])
@@ -306,14 +309,8 @@ class RobotModel(ComparedByData):
         if name in self._of_vector_spaces:
             return self._of_vector_spaces[name](*arrays)
         types = [joint.type for joint in self.coordinates]
-        columns = (
-            [x[..., own] for own in slices([getattr(joint, size) for joint in types])]
-            for x, size in zip(arrays, sizes, strict=True)
-        )
-        rows = zip(types, *columns, strict=True)
-        results = [getattr(joint, name)(*row) for joint, *row in rows]
-        joined: NDArray[Any] = namespace(results[0]).concatenate(results, axis=-1)
-        return joined
+        result: NDArray[Any] = by_joint(name, types, *zip(arrays, sizes, strict=True))
+        return result
 
     @cached_property
     def _of_vector_spaces(self) -> dict[str, Callable[..., NDArray[Any]]]:

@@ -179,10 +179,17 @@ def stop_stiffness(
 
 
 def _depths(robot: RobotModel, q: Array) -> Iterator[tuple[Scalar, Scalar]]:
-    """Yield how far each joint is below its lower limit, and how far above its upper limit."""
-    for low, high, x in zip(robot.lower.tolist(), robot.upper.tolist(), q, strict=True):
+    """Yield for each velocity how far its joint is below the lower and above the upper limit."""
+    moved = robot.difference(robot.neutral, q)
+    for low, high, x in zip(*_limits_of_velocities(robot).tolist(), moved, strict=True):
         below = math.maximum(low - x, 0) if low > -np.inf else 0 * x
         yield below, math.maximum(x - high, 0) if high < np.inf else 0 * x
+
+
+def _limits_of_velocities(robot: RobotModel) -> Array:
+    """Return the lower and the upper position limits, each in the order of qd."""
+    limits = [x.limits[:2] for x in robot.coordinates for _ in x.type.twists]
+    return np.array(limits, dtype=float).T
 
 
 # ------------------------------------------------------------------ the arm
@@ -360,16 +367,17 @@ class Rate(NamedTuple):
     cause: str
     """The forces: "friction", "stops", or "torques" (of springs and of the torque function)."""
     joint: str
-    """The joint with the largest velocity in the eigenvector."""
+    """The name of the largest velocity in the eigenvector."""
 
 
 def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
     """Return a `Rate` for each cause (friction, stops, torques) that depends on the state.
 
-    A rate is the largest absolute eigenvalue of H q̈ = -K q - D q̇, where -K and -D are the
-    derivatives of the forces by q and q̇. Friction is linearised at rest, where its derivatives are
-    largest, and every stop as if the joint touched it. Torques are linearised at time 0, both in
-    the state q, qd and at rest, where friction-like torque functions are steepest.
+    A rate is the largest absolute eigenvalue of H q̈ = -K δ - D q̇, where -K and -D are the
+    derivatives of the forces by displacements δ from q and by q̇. Friction is linearised at rest,
+    where its derivatives are largest, and every stop as if the joint touched it. Torques are
+    linearised at time 0, both in the state q, qd and at rest, where friction-like torque functions
+    are steepest.
     """
     causes = [x for x in _derivatives(arm, q, qd, u) if np.any(x[1]) or np.any(x[2])]
     if not causes:
@@ -388,7 +396,7 @@ def rates_at(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
         if np.isfinite(model).all():
             eigenvalues, vectors = np.linalg.eig(model)
             k = int(np.abs(eigenvalues).argmax())
-            joint = robot.coordinates[int(np.abs(vectors[robot.nv :, k]).argmax())].name
+            joint = robot.velocity_names[int(np.abs(vectors[robot.nv :, k]).argmax())]
             rates.append(Rate(float(np.abs(eigenvalues[k])), cause, joint))
     return rates
 
@@ -421,7 +429,7 @@ def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str
         damping = viscous + dry / arm.friction.velocity
         yield "friction", none, gamma.T @ (damping[:, None] * gamma)
     if arm.stops is not None:
-        limited = np.isfinite(robot.lower) | np.isfinite(robot.upper)
+        limited = np.isfinite(_limits_of_velocities(robot)).any(0)
         yield "stops", np.diag(arm.stops.stiffness * limited), np.diag(arm.stops.damping * limited)
     K, D = none, none
     if robot._has_springs:
@@ -433,14 +441,14 @@ def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str
     for velocity in (qd, 0 * qd):
         state = {"q": q, "qd": velocity, "t": np.zeros(())}
         by_q, by_qd = (_torque_derivative(arm, name, state, u) for name in ("q", "qd"))
-        yield "torques", K - by_q, D - by_qd
+        yield "torques", K - by_q @ robot._tangent(q), D - by_qd
 
 
 def _torque_derivative(arm: Arm, name: str, state: Inputs, u: Inputs) -> Array:
     torque = arm.torque
     assert torque is not None
     if name not in torque.inputs:
-        return np.zeros(())
+        return np.zeros((arm.robot.nv, len(state[name])))
     derivative = arm.robot._once(
         ("torque derivative", torque, name), lambda: torque.derivative(name).function()
     )

@@ -20,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet import math
+from armlet._support import validation
 from armlet.errors import DataWarning
+from armlet.robot import RobotModel
 from armlet.simulation.forces import Arm, Array, Inputs, Rate
 
 
@@ -47,6 +49,8 @@ class Integrator:
     memory."""
     rows: NDArray[np.float64] | None = None
     """One row of coefficients per stage; the last entry is 1 in the final stage, else 0."""
+    adds: bool = False
+    """Whether positions must be a vector space, as those of revolute and prismatic joints."""
 
 
 STAGE_MEMORY = 4
@@ -124,7 +128,7 @@ def adams_bashforth(
         return arm.robot.integrate(q, delta), new_qd, [x for pair in pairs for x in pair]
 
     order = len(coefficients)
-    return Integrator(about, order, stability, decay, step, memory=2 * (order - 1))
+    return Integrator(about, order, stability, decay, step, memory=2 * (order - 1), adds=True)
 
 
 ITERATIONS = 6
@@ -233,6 +237,7 @@ INTEGRATORS: dict[str, Integrator] = {
         stability=0.8,
         decay=2,
         step=variational_midpoint,
+        adds=True,
     ),
     "rosenbrock2": Integrator(
         "stable and accurate with friction and stops of any stiffness",
@@ -249,6 +254,13 @@ INTEGRATORS: dict[str, Integrator] = {
 
 IMPLICIT = "rosenbrock2"
 """The implicit integrator, stable for steps longer than time constants of friction and stops."""
+
+
+def check_integrator(name: str, robot: RobotModel) -> None:
+    """Raise unless `name` is a fixed-step integrator that can integrate the robot's positions."""
+    validation.one_of(name, "method", INTEGRATORS)
+    if INTEGRATORS[name].adds:
+        robot._require_vector_space(f"the integrator {name}")
 
 
 def default_integrator(arm: Arm, explicit: str) -> str:

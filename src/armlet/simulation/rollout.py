@@ -15,7 +15,12 @@ from armlet.api.functions import Function
 from armlet.api.robot import Robot
 from armlet.errors import DataError, DataWarning, quote
 from armlet.simulation.forces import PREFIX, Plant, cached_rates
-from armlet.simulation.integrators import INTEGRATORS, default_integrator, warn_if_unstable
+from armlet.simulation.integrators import (
+    INTEGRATORS,
+    check_integrator,
+    default_integrator,
+    warn_if_unstable,
+)
 from armlet.simulation.step import (
     Rollouts,
     Steps,
@@ -25,6 +30,7 @@ from armlet.simulation.step import (
     is_finite,
     loop_kernel,
     make_arm,
+    positions,
     run,
     start_state,
 )
@@ -104,7 +110,7 @@ def rollout(
     (10, 1000, 2)
     """
     plant = robot if isinstance(robot, Plant) else Plant(robot, friction=False)
-    q0 = validation.array(q0, "q0", ("N", plant.robot.nq), finite=False)
+    q0 = positions(plant.robot, q0, "q0", "N", finite=False)
     runs = len(q0)
     qd0 = np.zeros((runs, plant.robot.nv)) if qd0 is None else qd0
     qd0 = validation.array(qd0, "qd0", ("N", plant.robot.nv), finite=False)
@@ -114,7 +120,7 @@ def rollout(
     validation.integer(threads, "threads", low=1)
     arm, values = make_arm(plant, runs, steps, torque=torque, reduce=reduce, arguments=arguments)
     method = default_integrator(arm, "semi_implicit_euler") if method is None else method
-    validation.one_of(method, "method", INTEGRATORS)
+    check_integrator(method, plant.robot)
     if runs:
         rates = cached_rates(arm, q0[0], qd0[0], first_inputs(arm, values))
         warn_if_unstable(rates, method, dt, stacklevel=2)

@@ -22,7 +22,7 @@ from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.simulation.events import Event, HeldArguments, StateFunction, find_events, held_rows
 from armlet.simulation.forces import Plant, call_arguments, rates_at, single_plant
-from armlet.simulation.integrators import INTEGRATORS, warn_if_unstable
+from armlet.simulation.integrators import INTEGRATORS, check_integrator, warn_if_unstable
 from armlet.simulation.step import (
     FASTEST,
     STATE,
@@ -32,6 +32,7 @@ from armlet.simulation.step import (
     arguments_by_name,
     first_inputs,
     make_arm,
+    positions,
     run,
 )
 from armlet.simulation.trajectory import ARRAYS, Trajectory, decimate
@@ -193,6 +194,8 @@ def simulate(
     count = _step_count(duration, dt)
     plant = single_plant(robot)
     robot = plant.robot
+    if method in INTEGRATORS:
+        check_integrator(method, robot)
     for name, items in (("events", events), ("record", record)):
         if isinstance(items, str) or not isinstance(items, Sequence):
             raise DataError(f"{name} is {quote(items)}: expected a list")
@@ -217,7 +220,7 @@ def simulate(
     arm, values = make_arm(
         plant, None, count, torque=applied, arguments=values_of, other_arguments=observed
     )
-    q = validation.array(q0, "q0", (robot.nq,))
+    q = positions(robot, q0, "q0")
     qd = validation.array(np.zeros(robot.nv) if qd0 is None else qd0, "qd0", (robot.nv,))
     rates = rates_at(arm, q, qd, first_inputs(arm, values))
     if method is None:
@@ -227,7 +230,7 @@ def simulate(
     if arm.stops is not None and beyond.any():
         i, warned = int(np.argmax(beyond)), True
         warnings.warn(
-            f"joint {robot.joint_names[i]!r} starts at {q[i]:g}, beyond its limits "
+            f"joint {robot.position_names[i]!r} starts at {q[i]:g}, beyond its limits "
             f"{robot.lower[i]:g} to {robot.upper[i]:g}: its stop pushes it back",
             DataWarning,
             stacklevel=2,
@@ -378,18 +381,18 @@ def _held_torque_rows(steps: Steps, python: PythonTorque, state: State) -> Itera
 def _adaptive_rows(
     steps: Steps, python: PythonTorque | None, start: State, adaptive: Adaptive
 ) -> Iterator[State]:
-    """Yield the states at multiples of dt, by an integrator of x = (δ, q̇).
+    """Yield the states at multiples of dt, by an integrator of x = (q, q̇).
 
-    δ are the local coordinates of the positions q = integrate(origin, δ). If `integrate` only
-    adds displacements to positions, δ equals q.
+    The length of a quaternion in x drifts by the errors of the integrator, without effect on the
+    motion: its rate is proportional to its length, and all else depends on the unit quaternion.
     """
     arm, dt, method = steps.arm, steps.dt, steps.method
-    robot, n, origin = arm.robot, arm.robot.nv, arm.robot.neutral
+    robot, n = arm.robot, arm.robot.nq
     acceleration = acceleration_kernel(arm)
     program = acceleration.program
 
     def unpack(x: Array) -> State:
-        return robot.integrate(origin, x[:n]), x[n:]
+        return robot._nearest(x[:n]), x[n:]
 
     def inputs_at(t: float, q: Array, qd: Array) -> list[Array]:
         if python is not None:
@@ -401,13 +404,15 @@ def _adaptive_rows(
     def derivative(t: float, x: Array) -> Array:
         q, qd = unpack(x)
         qdd = acceleration(q, qd, np.array(t), *inputs_at(t, q, qd))
-        return np.concatenate([robot._rate(x[:n], qd), qdd])
+        return np.concatenate([robot._tangent(x[:n]) @ qd, qdd])
 
     def jacobian(t: float, x: Array) -> Array:
         q, qd = unpack(x)
         inputs = inputs_at(t, q, qd)
-        A = np.zeros((2 * n, 2 * n))
-        A[:n, n:] = np.eye(n)
+        A = np.zeros((len(x), len(x)))
+        for k, unit in enumerate(np.eye(n)):  # the tangent is affine in q
+            A[:n, k] = (robot._tangent(unit) - robot._tangent(0 * q)) @ qd
+        A[:n, n:] = robot._tangent(q)
         A[n:] = np.hstack([kernel(q, qd, np.array(t), *inputs) for kernel in derivatives])
         if not np.isfinite(A).all():
             raise FloatingPointError(
@@ -426,7 +431,7 @@ def _adaptive_rows(
     yield start
     from scipy import integrate  # slow to import
 
-    x0 = np.concatenate([robot.difference(origin, start[0]), start[1]])
+    x0 = np.concatenate(start)
     if not np.isfinite(rates := derivative(0.0, x0)).all():  # shorter steps would not help
         raise FloatingPointError(_divergence(robot, 0.0, start[0], rates[n:]))
     solver = getattr(integrate, ADAPTIVE[method])(derivative, 0.0, x0, steps.count * dt, **options)
@@ -458,15 +463,15 @@ def _adaptive_rows(
 def _divergence(robot: RobotModel, t: float, q: Array, qd: Array) -> str:
     is_finite = np.isfinite(robot.difference(robot.neutral, q)) & np.isfinite(qd)
     if not is_finite.all():
-        joint = robot.coordinates[int(np.argmin(is_finite))].name
+        joint = robot.velocity_names[int(np.argmin(is_finite))]
         return f"the motion of joint {joint!r} is not finite at {t:g} s"
     i = int(np.argmax(np.abs(qd)))
-    joint = robot.coordinates[i].name
+    joint = robot.velocity_names[i]
     return f"the motion diverges: joint {joint!r} has a velocity of {qd[i]:.1e} at {t:g} s"
 
 
 def _bad_torque(robot: RobotModel, t: float, tau: Array) -> str:
-    joint = robot.coordinates[int(np.argmin(np.isfinite(tau)))].name
+    joint = robot.velocity_names[int(np.argmin(np.isfinite(tau)))]
     ended = f"the torque of joint {joint!r} is not finite at {t:g} s"
     if t == 0:
         raise DataError(f"{ended}: expected finite torques at the start")
@@ -515,10 +520,14 @@ def _trajectory(
     # just before a row, the inputs are those of the step that ends there
     before = accelerations(inputs_at(t - 1e-5 * dt)) if jumps else None
     kinetic, potential = robot.energy(q, qd)
-    names = tuple(joint.name for joint in robot.coordinates)
-    notes = () if python is None else (SLOW,)
-    arrays = (t, q, qd, qdd, tau, kinetic, potential)
-    return Trajectory(*arrays, names, ended, notes, qdd_before=before)
+    return Trajectory(
+        *(t, q, qd, qdd, tau, kinetic, potential),
+        robot.joint_names,
+        ended,
+        notes=() if python is None else (SLOW,),
+        qdd_before=before,
+        kinds={joint.name: joint.kind for joint in robot.coordinates if joint.type.labels[0]},
+    )
 
 
 def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
@@ -526,8 +535,8 @@ def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
     if beyond.any():
         k, i = map(int, np.argwhere(beyond)[0])
         raise MotionError(
-            f"joint {run.joints[i]!r} is at {run.q[k, i]:g} at {run.t[k]:g} s, beyond its limits "
-            f"{robot.lower[i]:g} to {robot.upper[i]:g}",
+            f"joint {robot.position_names[i]!r} is at {run.q[k, i]:g} at {run.t[k]:g} s, beyond "
+            f"its limits {robot.lower[i]:g} to {robot.upper[i]:g}",
             returned[: int(np.searchsorted(returned.t, run.t[k]))],
         )
 
@@ -546,7 +555,7 @@ def _check_held_torques(robot: Robot, tau: Array, method: str, dt: float) -> Non
     runs = sliding_window_view(grows, REVERSALS, axis=0).all(-1).any(0)
     if runs.any():
         warnings.warn(
-            f"the torque of joint {robot.coordinates[int(runs.argmax())].name!r} alternates from "
+            f"the torque of joint {robot.velocity_names[int(runs.argmax())]!r} alternates from "
             f"step to step and grows: the gains of the torque function are too high for steps of "
             f"{dt:g} s by {method}, which hold torques; choose a smaller dt or an adaptive method",
             DataWarning,
@@ -562,7 +571,8 @@ def _check_energy(robot: Robot, run: Trajectory, has_friction: bool) -> None:
     potential = run.potential
     if robot._has_springs:
         stiffness, reference = np.array(robot.springs, dtype=float).T
-        potential = potential + (robot.joint_positions(run.q) - reference) ** 2 @ stiffness / 2
+        moved = robot.joint_positions(robot.difference(robot.neutral, run.q))
+        potential = potential + (moved - reference) ** 2 @ stiffness / 2
     if robot._has_compensation:
         potential = potential - robot._compensated_bodies().energy(run.q, run.qd)[1]
     gained = run.kinetic[-1] + potential[-1] - run.kinetic[0] - potential[0]

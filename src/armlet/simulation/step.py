@@ -16,6 +16,8 @@ from armlet.errors import DataError, quote
 from armlet.graph import Input, Loop, Program, trace_function
 from armlet.graph.signature import Shape
 from armlet.graph.trace.arrays import as_traced
+from armlet.robot import RobotModel
+from armlet.robot.joints import slices
 from armlet.runtime import Kernel
 from armlet.runtime.loop_kernel import LoopKernel
 from armlet.simulation.forces import (
@@ -31,6 +33,8 @@ from armlet.simulation.integrators import INTEGRATORS, STAGE_MEMORY
 
 Array = NDArray[np.float64]
 STATE = ("t", "q", "qd")
+ROUNDING = 1e-6
+"""Largest difference allowed between the length of a quaternion and 1."""
 FASTEST = 1e5
 """The joint velocity in rad/s or m/s above which a simulation counts as divergent."""
 STARTER = "rk4"
@@ -75,6 +79,30 @@ def check_steps(dt: float, steps: int, every: int = 1) -> None:
     validation.number(dt, "dt", "a length of time in s", above=0)
     validation.integer(steps, "steps", low=1)
     validation.integer(every, "every", low=1)
+
+
+def positions(
+    robot: RobotModel, q: ArrayLike, name: str, *leading: int | str, finite: bool = True
+) -> Array:
+    """Return positions from a user as an array (*leading, nq), with quaternions of length 1.
+
+    Raise if the length of a quaternion differs from 1 by more than `ROUNDING`.
+    """
+    array = validation.array(q, name, (*leading, robot.nq), finite=finite)
+    with np.errstate(invalid="ignore"):
+        nearest = robot._nearest(array)
+        of_joints = slices([joint.type.nq for joint in robot.coordinates])
+        for joint, at in zip(robot.coordinates, of_joints, strict=True):
+            if joint.type.adds:
+                continue
+            error = np.linalg.norm(array[..., at] - nearest[..., at], axis=-1)
+            if (error > ROUNDING).any():
+                wrong = array[..., at][error > ROUNDING][0]
+                raise DataError(
+                    f"{name} of joint {joint.name!r} is {quote(wrong.tolist())}: expected a "
+                    "quaternion x, y, z, w of length 1"
+                )
+    return nearest
 
 
 def check_result(name: str, function: Function | None, shape: Shape) -> None:

@@ -1,7 +1,7 @@
 """`Trajectory`: the result of `armlet.simulate`, with saving and plotting."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,11 +13,13 @@ from armlet._support import tables, validation
 from armlet._support.files import expand_user
 from armlet.errors import DataError, DataWarning, quote
 from armlet.plotting import COLOURS, FAINT, INK, Figure, Plottable, Theme, panels, plain, with_theme
+from armlet.robot import JOINT_TYPES, Joint
+from armlet.robot.joints import by_joint
 
 Array = NDArray[np.float64]
 JOINTWISE = {"q": "rad, m", "qd": "rad/s, m/s", "qdd": "rad/s², m/s²", "tau": "Nm, N"}
 JOINTWISE["qdd_before"] = JOINTWISE["qdd"]  # the only array that may be None
-"""Units of the arrays that have one column per joint."""
+"""Units of the arrays that have columns for joints: one per position in q, else per velocity."""
 ARRAYS = ("t", *JOINTWISE, "kinetic", "potential")
 
 
@@ -49,7 +51,7 @@ class Trajectory(Plottable):
     potential: Array
     """Potential energies of gravity in J, without springs, (k,)."""
     joints: tuple[str, ...]
-    """The names of the joints."""
+    """The names of the joints that are no followers of others, in the order of q."""
     ended: str = ""
     """The reason for an early end of the simulation, or an empty string."""
     notes: tuple[str, ...] = ()
@@ -60,6 +62,8 @@ class Trajectory(Plottable):
     """The values recorded by `record` of `armlet.simulate`: name -> array with one row per time."""
     qdd_before: Array | None = None
     """Accelerations just before each row, (k, n), if held torques or arguments change at rows."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """Name -> kind of the joints with several positions, such as "ball"."""
 
     def __len__(self) -> int:
         return len(self.t)
@@ -79,6 +83,16 @@ class Trajectory(Plottable):
         return replace(self, **own, recorded={name: arrays[name] for name in self.recorded})
 
     @property
+    def position_names(self) -> list[str]:
+        """The names of the columns of q, as in `robot.position_names`."""
+        return _column_names("q", self.joints, self.kinds)
+
+    @property
+    def velocity_names(self) -> list[str]:
+        """The names of the columns of qd, qdd and tau, as in `robot.velocity_names`."""
+        return _column_names("qd", self.joints, self.kinds)
+
+    @property
     def energy(self) -> Array:
         """The sum of kinetic and potential energy in J, (k,)."""
         return self.kinetic + self.potential
@@ -87,7 +101,9 @@ class Trajectory(Plottable):
         """Interpolate the trajectory at `times` between the first and the last row.
 
         Positions and velocities are interpolated by cubic Hermite splines, whose accelerations may
-        jump at the rows. All other arrays, even held torques, are interpolated linearly.
+        jump at the rows; those of the positions of a ball joint are rotation vectors from the row
+        before, so the joint must turn by less than π from row to row. All other arrays, even held
+        torques, are interpolated linearly.
         """
         t = np.atleast_1d(validation.array(times, "times", (), ("N",), finite=False))
         if not len(self) or not np.all((t >= self.t[0]) & (t <= self.t[-1])):
@@ -96,9 +112,33 @@ class Trajectory(Plottable):
         arrays = {name: _linear(self.t, array, t) for name, array in self._arrays().items()}
         if len(self) > 1:
             before = self.qdd if self.qdd_before is None else self.qdd_before
-            arrays["q"] = _cubic(self.t, self.q, self.qd, self.qd, t)
-            arrays["qd"] = _cubic(self.t, self.qd, self.qdd, before, t)
+            k = np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self) - 2)
+            h = (self.t[k + 1] - self.t[k])[:, None]
+            s = (t - self.t[k])[:, None] / h
+            arrays["q"] = self._positions_between(k, s, h)
+            ends = self.qd[k], self.qd[k + 1], self.qdd[k], before[k + 1]
+            arrays["qd"] = _cubic(s, h, *ends)
         return self._with_arrays({**arrays, "t": t})
+
+    def _positions_between(self, k: NDArray[np.int64], s: Array, h: Array) -> Array:
+        """Return positions at share `s` of the intervals from row k to k + 1, of length `h`.
+
+        The interpolation is that of local coordinates: about row k or, for joints whose positions
+        add, about the neutral positions, so that the local coordinates are the positions.
+        """
+        types = [joint.type for joint in _joints_of(self.joints, self.kinds)]
+        neutral = np.concatenate([x.neutral for x in types])
+        adds = np.repeat([x.adds for x in types], [x.nq for x in types])
+        origin = np.where(adds, neutral, self.q[k])
+        rows = k, k + 1
+        x = [by_joint("difference", types, (origin, "nq"), (self.q[i], "nq")) for i in rows]
+        rates = [
+            by_joint("rate", types, (x_i, "nv"), (self.qd[i], "nv"))
+            for x_i, i in zip(x, rows, strict=True)
+        ]
+        between = _cubic(s, h, *x, *rates)
+        result: Array = by_joint("integrate", types, (origin, "nq"), (between, "nv"))
+        return result
 
     # ---------------------------------------------------------------- files
 
@@ -122,7 +162,8 @@ class Trajectory(Plottable):
         columns: dict[str, Array] = {}
         for name, array in self._arrays().items():
             if name in JOINTWISE:
-                columns |= {f"{name}.{joint}": array[:, i] for i, joint in enumerate(self.joints)}
+                names = _column_names(name, self.joints, self.kinds)
+                columns |= {f"{name}.{column}": array[:, i] for i, column in enumerate(names)}
             elif array.ndim == 1:
                 columns[name] = array
             else:
@@ -132,7 +173,8 @@ class Trajectory(Plottable):
 
     def _metadata(self) -> dict[str, Any]:
         events = [(x.name, x.t, x.q.tolist(), x.qd.tolist()) for x in self.events]
-        return {"joints": self.joints, "ended": self.ended, "notes": self.notes, "events": events}
+        own = {"joints": self.joints, "ended": self.ended, "notes": self.notes, "events": events}
+        return own | {"kinds": dict(self.kinds)}
 
     @staticmethod
     def read(path: str | Path) -> "Trajectory":
@@ -154,19 +196,22 @@ class Trajectory(Plottable):
                 raise DataError(f"{file.name}: {kind}: expected real numbers")
         with tables.readable(file):
             if file.suffix.lower() != ".npz":
-                joints = tuple(name[2:] for name in arrays if name.startswith("q."))
-                arrays, metadata = _stack_columns(arrays, joints), {**metadata, "joints": joints}
+                joints, kinds = _joints_of_columns(arrays)
+                arrays = _stack_columns(arrays, joints, kinds)
+                metadata = {**metadata, "joints": joints, "kinds": kinds}
             missing = [name for name in ARRAYS if name not in {*arrays, "qdd_before"}]
             missing += [tables.METADATA] if "joints" not in metadata else []
             if missing:
                 raise DataError(f"{file.name} is no trajectory: it has no {', '.join(missing)}")
             joints = tuple(map(str, metadata["joints"]))
+            kinds = {str(name): str(kind) for name, kind in metadata.get("kinds", {}).items()}
+            sizes = {name: len(_column_names(name, joints, kinds)) for name in JOINTWISE}
             events = tuple(
                 Occurrence(str(name), float(t), np.array(q, dtype=float), np.array(qd, dtype=float))
                 for name, t, q, qd in metadata.get("events", ())
             )
         for name, array in arrays.items():
-            expected = (len(arrays["t"]), *((len(joints),) if name in JOINTWISE else ()))
+            expected = (len(arrays["t"]), *((sizes[name],) if name in JOINTWISE else ()))
             if array.shape != expected and (name in ARRAYS or array.shape[:1] != expected[:1]):
                 raise DataError(
                     f"{file.name}: {name} has shape {array.shape}: expected {expected}, one row "
@@ -180,6 +225,7 @@ class Trajectory(Plottable):
             notes=tuple(map(str, metadata.get("notes", ()))),
             events=events,
             recorded={name: x for name, x in arrays.items() if name not in ARRAYS},
+            kinds=kinds,
         )
 
     # ---------------------------------------------------------------- figures
@@ -198,15 +244,16 @@ class Trajectory(Plottable):
             vertical_spacing=0.2 / last,
             subplot_titles=[*titles, "energy (J)"],
         )
+        labels = [*dict.fromkeys((*self.position_names, *self.velocity_names))]
         for row, name in enumerate(shown, 1):
-            for i, joint in enumerate(self.joints):
+            for i, label in enumerate(_column_names(name, self.joints, self.kinds)):
                 figure.add_scatter(
                     x=self.t,
                     y=getattr(self, name)[:, i],
-                    name=plain(joint),
-                    legendgroup=joint,
+                    name=plain(label),
+                    legendgroup=label,
                     showlegend=row == 1,
-                    line_color=COLOURS[i % len(COLOURS)],
+                    line_color=COLOURS[labels.index(label) % len(COLOURS)],
                     row=row,
                     col=1,
                 )
@@ -229,13 +276,50 @@ class Trajectory(Plottable):
         return f"<Trajectory of {len(self.joints)} joints, {len(self)} rows, {span}{ended}>"
 
 
-def _stack_columns(columns: Mapping[str, Array], joints: Sequence[str]) -> dict[str, Array]:
+def _joints_of(joints: Sequence[str], kinds: Mapping[str, str]) -> list[Joint]:
+    return [Joint(name, kinds.get(name, "revolute")) for name in joints]
+
+
+def _column_names(array: str, joints: Sequence[str], kinds: Mapping[str, str]) -> list[str]:
+    """Return the names of the columns of an array in `JOINTWISE`."""
+    k = 0 if array == "q" else 1
+    return [name for x in _joints_of(joints, kinds) for name in x.names(x.type.labels[k])]
+
+
+def _joints_of_columns(columns: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the fields `joints` and `kinds` of a trajectory from the names of its columns.
+
+    Columns belong to a joint with several positions if they have the names of these, and if not
+    all of these are also names of velocities.
+    """
+    positions, velocities = (
+        [name.removeprefix(start) for name in columns if name.startswith(start)]
+        for start in ("q.", "qd.")
+    )
+    joints, kinds = list[str](), dict[str, str]()
+    while positions:
+        joint = Joint(positions[0], "revolute")
+        for kind, joint_type in JOINT_TYPES.items():
+            for label in joint_type.labels[0][:1]:
+                other = Joint(positions[0].removesuffix(f".{label}"), kind)
+                names = other.names(joint_type.labels[0])
+                if positions[: len(names)] == names and not {*names} <= {*velocities}:
+                    joint, kinds[other.name] = other, kind
+        joints.append(joint.name)
+        del positions[: joint.type.nq]
+    return tuple(joints), kinds
+
+
+def _stack_columns(
+    columns: Mapping[str, Array], joints: Sequence[str], kinds: Mapping[str, str]
+) -> dict[str, Array]:
     """Return the arrays of a trajectory by name, from the columns of `Trajectory.columns`."""
     arrays: dict[str, Array] = {}
     entries: dict[str, dict[tuple[int, ...], Array]] = {}
     for name in JOINTWISE:
-        own = [columns[x] for joint in joints if (x := f"{name}.{joint}") in columns]
-        if own and len(own) == len(joints):
+        names = _column_names(name, joints, kinds)
+        own = [columns[x] for column in names if (x := f"{name}.{column}") in columns]
+        if own and len(own) == len(names):
             arrays[name] = np.stack(own, axis=1)
     for label, column in columns.items():
         name, bracket, place = label.partition("[")
@@ -266,10 +350,7 @@ def _linear(t: Array, x: Array, at: Array) -> Array:
     return np.array(columns).T.reshape(len(at), *x.shape[1:])
 
 
-def _cubic(t: Array, x: Array, starts: Array, ends: Array, at: Array) -> Array:
-    """Interpolate x by cubic polynomials, from its derivatives at both ends of each interval."""
-    k = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
-    h = (t[k + 1] - t[k])[:, None]
-    s = (at - t[k])[:, None] / h
-    between = x[k] * (1 + 2 * s) * (1 - s) ** 2 + x[k + 1] * s**2 * (3 - 2 * s)
-    return between + h * s * (1 - s) * (starts[k] * (1 - s) - ends[k + 1] * s)
+def _cubic(s: Array, h: Array, start: Array, end: Array, start_rate: Array, rate: Array) -> Array:
+    """Interpolate at share s of intervals of length h from values and rates at their ends."""
+    between = start * (1 + 2 * s) * (1 - s) ** 2 + end * s**2 * (3 - 2 * s)
+    return between + h * s * (1 - s) * (start_rate * (1 - s) - rate * s)
