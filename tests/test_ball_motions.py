@@ -123,6 +123,8 @@ def test_a_start_whose_quaternion_has_another_length_is_refused(wrong):
         armlet.simulate(robot, q, qd, duration=0.1)
     with pytest.raises(DataError, match=message):
         armlet.rollout(robot, [q, q], dt=0.1, steps=1)
+    with pytest.raises(DataError, match=message.replace("q0", "q")):
+        armlet.controllers.regulator(robot, q, state_cost=1, torque_cost=1)
 
 
 def test_a_start_is_rounded_to_a_rotation():

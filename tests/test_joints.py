@@ -49,6 +49,8 @@ CIRCLE = JointType(
     (ROTATION,),
     integrate=ahead_on_circle,
     difference=angle_between,
+    tangent=lambda q: np.array([[-q[1]], [q[0]]]),
+    nearest=lambda q: q / np.linalg.norm(q, axis=-1, keepdims=True),
     random=lambda u, lower, upper: ahead_on_circle(np.array([1.0, 0.0]), 2 * np.pi * u),
 )
 """Rotates about its axis as a revolute joint, by an angle whose cosine and sine are q."""
@@ -258,6 +260,30 @@ def test_neutral_and_random_positions_are_positions(joint):
     for q in (robot.neutral, drawn):
         reached = robot.integrate(robot.neutral, robot.difference(robot.neutral, q))
         np.testing.assert_allclose(robot.difference(reached, q), 0, atol=1e-13)
+
+
+@all_types
+def test_the_rate_of_positions_is_the_tangent_times_the_velocity(joint):
+    robot, h = robot_of(joint), 1e-5
+    q, v = positions(robot, 8)
+    after, before = (robot.integrate(q, k * h * v) for k in (1, -1))
+    assert robot._tangent(q).shape == (robot.nq, robot.nv)
+    np.testing.assert_allclose(robot._tangent(q) @ v, (after - before) / (2 * h), atol=1e-9)
+    x, y = robot.random_configuration(9, 2)
+    middle = (robot._tangent(x) + robot._tangent(y)) / 2
+    np.testing.assert_allclose(robot._tangent((x + y) / 2), middle, atol=1e-15)
+
+
+@all_types
+def test_the_nearest_positions_to_numbers_are_positions(joint):
+    robot = robot_of(joint)
+    q = robot.random_configuration(0, 50)
+    np.testing.assert_allclose(robot._nearest(q), q, atol=1e-15)
+    rough = q + np.random.default_rng(1).normal(scale=1e-3, size=q.shape)
+    nearest = robot._nearest(rough)
+    assert (np.abs(nearest - rough) <= np.abs(q - rough).max()).all()
+    reached = robot.integrate(q, robot.difference(q, nearest))
+    np.testing.assert_allclose(reached, nearest, atol=1e-13)
 
 
 @all_types

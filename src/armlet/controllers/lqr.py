@@ -13,7 +13,7 @@ from armlet.api.functions import Function, function
 from armlet.api.robot import Robot
 from armlet.controllers.feedback import Array
 from armlet.errors import DataError, ModelError, listing, quote
-from armlet.simulation.step import check_steps
+from armlet.simulation.step import check_steps, positions
 
 BALANCE = 1e-6
 """The largest accepted gravity torque of a joint without drive, divided by weight times 1 m."""
@@ -25,9 +25,10 @@ class Regulator(NamedTuple):
     torque: Function
     """A function of q and qd that returns the torques."""
     gain: Array
-    """The gain G, (n, 2 n): τ = g + G (posture - q, -q̇), with gravity torques g of the posture."""
+    """The gain G, (n, 2 n): τ = g - G x, with gravity torques g of the posture."""
     cost: Array
-    """The matrix S, (2 n, 2 n), of the cost-to-go xᵀ S x, where x = (q - posture, q̇)."""
+    """The matrix S, (2 n, 2 n), of the cost-to-go xᵀ S x, where x are the displacement from the
+    posture, and q̇."""
 
 
 class Tracker(NamedTuple):
@@ -37,7 +38,7 @@ class Tracker(NamedTuple):
     """A function of q, qd and the four `arguments` that returns the torques."""
     arguments: dict[str, Array]
     """The `arguments=` for `simulate` and `rollout`: `target`, `target_velocity` and the torques
-    `feedforward`, each of shape (steps, n), and `gain` of shape (steps, n, 2 n)."""
+    `feedforward`, each with one row per step, and `gain` of shape (steps, n, 2 n)."""
     cost: Array
     """The matrices S of the cost-to-go, (steps + 1, 2 n, 2 n), one per row of the trajectory."""
 
@@ -60,10 +61,11 @@ def regulator(
     Parameters
     ----------
     robot : Robot
-    q : array_like of shape (n,)
+    q : array_like of shape (nq,)
         The posture.
     state_cost : array_like of shape (), (2 n,) or (2 n, 2 n)
-        Q for positions, then velocities: one number, the diagonal or the matrix.
+        Q for displacements from the posture, then velocities: one number, the diagonal or the
+        matrix. n is `robot.nv`.
     torque_cost : array_like of shape (), (n,) or (n, n)
         R: one number, the diagonal or the matrix.
     driven : sequence of str, optional
@@ -91,7 +93,7 @@ def regulator(
     >>> bool(np.abs(run.q[-1] - [np.pi / 2, 0]).max() < 1e-3)
     True
     """
-    posture = validation.array(q, "q", (robot.nq,))
+    posture = positions(robot, q, "q")
     n = robot.nv
     Q = _cost_matrix("state_cost", state_cost, 2 * n)
     R = _cost_matrix("torque_cost", torque_cost, n, positive=True)
@@ -137,7 +139,7 @@ def tracker(
     Parameters
     ----------
     robot : Robot
-    q, qd, qdd : array_like of shape (steps + 1, n)
+    q, qd, qdd : array_like of shape (steps + 1, nq), (steps + 1, nv) and (steps + 1, nv)
         The trajectory, with one row per time step dt.
     dt : float
         The time between rows in s, which is the length of a step.
@@ -169,7 +171,7 @@ def tracker(
     True
     """
     n = robot.nv
-    target = validation.array(q, "q", ("rows", robot.nq))
+    target = positions(robot, q, "q", "rows")
     rows = len(target)
     if rows < 2:
         raise DataError(f"q has {rows} rows: expected 2 or more, the start and the end of a step")

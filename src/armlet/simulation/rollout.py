@@ -62,11 +62,12 @@ def rollout(
     ----------
     robot : Robot or Plant
         A `Robot` has no friction or stops here; a `Plant` sets both, and may set inertias per run.
-    q0, qd0 : array_like of shape (N, n)
-        The initial positions and velocities; velocities are zero by default.
+    q0, qd0 : array_like of shape (N, nq) and (N, nv)
+        The initial positions and velocities; velocities are zero by default. The quaternions of
+        ball joints must have the length 1, up to 1e-6.
     torque : array_like or Function, optional
-        Constant torques of shape (n,) or (N, n), by default zero; torques of shape (steps, n) or
-        (steps, N, n), held during each step; or an `armlet.function` of q, qd, t and further
+        Constant torques of shape (nv,) or (N, nv), by default zero; torques of shape (steps, nv) or
+        (steps, N, nv), held during each step; or an `armlet.function` of q, qd, t and further
         arguments, evaluated whenever the integrator evaluates forces.
     dt : float
         The length of a step in s.
@@ -90,7 +91,8 @@ def rollout(
         What to differentiate by: "q0", "qd0", "torque" (an array), "inertia" (of a `Plant`), or
         names of further arguments. A sequence of these names gives the `gradient` of the sum of all
         costs (reverse mode). A mapping from names to tangents, each with the shape of the value,
-        gives `tangents`: derivatives of q, qd and cost along these tangents (forward mode).
+        gives `tangents`: derivatives of q, qd and cost along these tangents (forward mode). The
+        tangents of the quaternions in q0 must be orthogonal to these.
     threads : int
         The number of threads that share the runs.
 

@@ -136,10 +136,11 @@ def simulate(
     ----------
     robot : Robot or Plant
         A `Robot` alone has the friction of its drives and no stops; a `Plant` sets both.
-    q0, qd0 : array_like of shape (n,)
-        The initial positions and velocities; velocities are zero by default.
+    q0, qd0 : array_like of shape (nq,) and (nv,)
+        The initial positions and velocities; velocities are zero by default. The quaternions of
+        ball joints must have the length 1, up to 1e-6.
     torque : optional
-        Constant torques (n,), by default zero; torques (steps, n), one row held during each dt; an
+        Constant torques (nv,), by default zero; torques (steps, nv), a row held during each dt; an
         `armlet.function` of q, qd, t and further arguments, compiled into the simulation; or any
         Python function of t, q and qd (slower), whose torques are constant during each fixed step.
     duration : float
@@ -148,8 +149,9 @@ def simulate(
         The length of fixed steps and the time between states, in s; by default duration / 1000.
     method : str or Adaptive, optional
         An adaptive integrator ("dop853", "rk45", "radau", "lsoda", or an `Adaptive` with
-        tolerances), or one of `armlet.INTEGRATORS` with fixed steps; by default `Adaptive()`. A
-        `DataWarning` reports fixed steps that are too long for the forces on the arm.
+        tolerances), or one of `armlet.INTEGRATORS` with fixed steps; by default `Adaptive()`. Of
+        these, "adams_bashforth4" and "variational_midpoint" are for revolute and prismatic joints.
+        A `DataWarning` reports fixed steps that are too long for the forces on the arm.
     limits : {"ignore", "error"}
         With "error", raise `MotionError` if a joint is beyond its limits at any multiple of dt.
     arguments : mapping of str to array_like, optional

@@ -47,9 +47,9 @@ class Rollouts(NamedTuple):
     t: Array
     """The times in s of the rows of q and qd, (rows,)."""
     q: Array
-    """Positions of N runs, (rows, N, n)."""
+    """Positions of N runs, (rows, N, nq)."""
     qd: Array
-    """Velocities of N runs, (rows, N, n)."""
+    """Velocities of N runs, (rows, N, nv)."""
     cost: Array | None = None
     """The cost of each run, (N,): the sum of `reduce` over all steps; None without `reduce`."""
     gradient: Mapping[str, Array] | None = None
@@ -392,7 +392,7 @@ def _first_steps(steps: Steps, state: list[Array], count: int) -> tuple[list[lis
     """Take the first `count` steps of a multistep integrator by `STARTER`.
 
     Return one list [q, qd, t, cost (if any)] per step, and the memory from which the multistep
-    integrator continues (see `Integrator.memory`), of shape (runs, 2 * count, n).
+    integrator continues (see `Integrator.memory`), of shape (runs, 2 * count, nv).
     """
     kernel = loop_kernel(steps.arm, STARTER, steps.reduce)
     acceleration = acceleration_kernel(steps.arm)

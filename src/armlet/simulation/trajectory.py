@@ -39,13 +39,13 @@ class Trajectory(Plottable):
     t: Array
     """Increasing times in s, (k,)."""
     q: Array
-    """Positions, (k, n)."""
+    """Positions, (k, nq)."""
     qd: Array
-    """Velocities, (k, n)."""
+    """Velocities, (k, nv)."""
     qdd: Array
-    """Accelerations, (k, n)."""
+    """Accelerations, (k, nv)."""
     tau: Array
-    """Applied torques, (k, n), without friction, springs, gravity compensation and stops."""
+    """Applied torques, (k, nv), without friction, springs, gravity compensation and stops."""
     kinetic: Array
     """Kinetic energies in J, (k,)."""
     potential: Array
@@ -61,7 +61,7 @@ class Trajectory(Plottable):
     recorded: Mapping[str, Array] = field(default_factory=dict)
     """The values recorded by `record` of `armlet.simulate`: name -> array with one row per time."""
     qdd_before: Array | None = None
-    """Accelerations just before each row, (k, n), if held torques or arguments change at rows."""
+    """Accelerations just before each row, (k, nv), if held torques or arguments change at rows."""
     kinds: Mapping[str, str] = field(default_factory=dict)
     """Name -> kind of the joints with several positions, such as "ball"."""
 
@@ -127,7 +127,7 @@ class Trajectory(Plottable):
         add, about the neutral positions, so that the local coordinates are the positions.
         """
         types = [joint.type for joint in _joints_of(self.joints, self.kinds)]
-        neutral = np.concatenate([x.neutral for x in types])
+        neutral = [x for joint_type in types for x in joint_type.neutral]
         adds = np.repeat([x.adds for x in types], [x.nq for x in types])
         origin = np.where(adds, neutral, self.q[k])
         rows = k, k + 1

@@ -107,10 +107,11 @@ def _torque(arm: Robot, text: str) -> Any:
 
 def _print(arm: Robot, run: Trajectory, written: list[str]) -> None:
     table = Table(["joint"], ["start", "end", "least", "most", "fastest", "largest torque"])
-    for i, joint in enumerate(run.joints):
-        q, qd, tau = run.q[:, i], run.qd[:, i], run.tau[:, i]
-        values = (q[0], q[-1], q.min(), q.max(), np.abs(qd).max(), np.abs(tau).max())
-        table.add_row(joint, *(f"{x:.4g}" for x in values))
+    largest = [np.abs(x).max(0) for x in (run.qd, run.tau)]
+    of_velocity = dict(zip(run.velocity_names, zip(*largest, strict=True), strict=True))
+    for name, q in zip(run.position_names, run.q.T, strict=True):
+        values = (q[0], q[-1], q.min(), q.max(), *of_velocity.get(name, ()))
+        table.add_row(name, *(f"{x:.4g}" for x in values))
     console = Terminal()
     console.print(f"{arm.name}: {len(run)} rows, {run.t[0]:g} to {run.t[-1]:g} s")
     if run.ended:
