@@ -108,7 +108,6 @@ def _start(
     """Check that the arguments fit together; return the initial posture."""
     if not isinstance(robot, Robot):
         raise ModelError(f"view was given {quote(robot)}: expected a robot, from armlet.load")
-    robot._require_vector_space("the viewer")
     if ghost is not None and ghost._joint_letters != robot._joint_letters:
         raise DataError(
             f"the ghost {quote(ghost.name)} has joints {ghost._joint_letters}: expected those of "
