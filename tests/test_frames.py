@@ -9,7 +9,7 @@ from support.peers import Pinocchio
 from support.robots import deviation, link, numbers, random_robot, random_urdf, states, value
 
 import armlet
-from armlet.robot import BASE, Pose
+from armlet.robot import BASE, JOINT_TYPES, Pose
 from armlet.robot.frames import Mount, canonical
 from armlet.robot.pose import pose, rpy_of
 
@@ -180,7 +180,7 @@ def test_a_rounding_error_along_an_axis_is_no_direction():
                 Pose(np.eye(3), rng.choice(lengths) * z),
                 axis=z,
                 point=rng.choice(lengths) * z,
-                is_prismatic=bool(rng.integers(2)),
+                type=JOINT_TYPES["prismatic" if rng.integers(2) else "revolute"],
             )
             for parent in (BASE, 0, 1, 2)
         ]
