@@ -149,3 +149,39 @@ assert "llvmlite" in sys.modules
 
 def test_nothing_imports_llvm_before_something_is_compiled():
     subprocess.run([sys.executable, "-c", UNCOMPILED], check=True)
+
+
+SLOW = """
+import os, sys, threading, time
+from pathlib import Path
+from armlet.runtime import backend
+
+sys.path.insert(0, sys.argv[1])
+backend.BACKENDS["slow"] = "slow"
+thread = threading.Thread(target=backend.load_backend, args=("slow",))
+thread.start()
+while not Path(sys.argv[1], "begun").exists():
+    time.sleep(0.001)
+child = os.fork()
+if not child:
+    backend.load_backend("slow")
+    os._exit(0)
+thread.join()
+for _ in range(1000):
+    done, status = os.waitpid(child, os.WNOHANG)
+    if done:
+        sys.exit(status)
+    time.sleep(0.01)
+os.kill(child, 9)
+sys.exit("the child waits forever")
+"""
+
+
+def test_a_process_forked_while_a_backend_is_imported_can_import_it(tmp_path):
+    (tmp_path / "slow.py").write_text(
+        "import time\nfrom pathlib import Path\n"
+        'Path(__file__).with_name("begun").touch()\ntime.sleep(0.3)\n'
+    )
+    command = [sys.executable, "-W", "ignore", "-c", SLOW, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -4,7 +4,6 @@ A backend has the functions of `Backend`; kernels call no others.
 """
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Protocol, cast
 
 from armlet._support.validation import one_of
@@ -13,6 +12,7 @@ from armlet.errors import CompileError
 from armlet.graph import Loop
 from armlet.graph.graph import Array
 from armlet.graph.signature import Shape
+from armlet.runtime.threads import import_between_forks
 
 BACKENDS = {"cpu": "armlet.runtime.cpu"}
 """Name -> module, which is imported when something is compiled for the backend."""
@@ -76,4 +76,4 @@ class Backend(Protocol):
 def load_backend(name: str) -> Backend:
     """Return the backend `name`; raise CompileError if there is none."""
     one_of(name, "backend", BACKENDS, CompileError)
-    return cast("Backend", import_module(BACKENDS[name]))
+    return cast("Backend", import_between_forks(BACKENDS[name]))

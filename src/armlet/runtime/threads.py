@@ -14,8 +14,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from queue import Empty, SimpleQueue
 from time import sleep
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
@@ -206,14 +208,31 @@ class LlvmThread(Workers):
             start_new_thread(interrupt_main, ())
 
 
+IMPORTING = RLock()
+"""Held during imports by `import_between_forks`, and during each fork."""
 FORKS: list[None] = []
 """One entry for each fork that waits for running LLVM jobs."""
 LLVM_THREADS = [LlvmThread() for _ in range(min(os.cpu_count() or 1, 8))]
 """The LLVM threads: all run jobs of `map_unordered`, only the first runs other jobs."""
 if hasattr(os, "register_at_fork"):  # registered last, to be called before the other hooks
     os.register_at_fork(
+        before=IMPORTING.acquire,
+        after_in_parent=IMPORTING.release,
+        after_in_child=IMPORTING.release,
+    )
+    os.register_at_fork(
         before=partial(FORKS.append, None), after_in_parent=FORKS.pop, after_in_child=FORKS.clear
     )
+
+
+def import_between_forks(name: str) -> ModuleType:
+    """Import a module; the process does not fork meanwhile.
+
+    A process that is forked while another thread imports a module inherits the lock of this module,
+    and waits forever if it imports the module itself.
+    """
+    with IMPORTING:
+        return import_module(name)
 
 
 def map_unordered(function: Callable[[int], T], count: int) -> Iterator[tuple[int, T]]:
