@@ -200,9 +200,15 @@ class RobotModel(ComparedByData):
         """
         return tuple(name for x in self.coordinates for name in x.names(x.type.labels[1]))
 
+    @cached_property
+    def _without_vector_space(self) -> tuple[tuple[Joint, slice], ...]:
+        """The coordinates whose displacements are not added, and the slices of their positions."""
+        at = slices([x.type.nq for x in self.coordinates])
+        return tuple(x for x in zip(self.coordinates, at, strict=True) if not x[0].type.adds)
+
     def _require_vector_space(self, what: str) -> None:
         """Raise ModelError if positions are not added; `what` is the task that adds them."""
-        others = [x.name for x in self.coordinates if not x.type.adds]
+        others = [joint.name for joint, _ in self._without_vector_space]
         if others:
             raise ModelError(
                 f"robot {quote(self.name)} has ball joints ({listing(others)}): {what} is for "
@@ -281,9 +287,12 @@ class RobotModel(ComparedByData):
         """Return dδ/dt of a robot at integrate(q0, δ) that moves with velocity v, for any q0."""
         return self._by_coordinate("rate", delta=(delta, "nv"), v=(v, "nv"))
 
-    def _nearest(self, q: ArrayLike) -> NDArray[np.float64]:
+    def _nearest(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the positions nearest to any numbers q: quaternions of length 1."""
-        return self._by_coordinate("nearest", q=(q, "nq"))
+        q = q.copy()
+        for joint, at in self._without_vector_space:
+            q[..., at] = joint.type.nearest(q[..., at])
+        return q
 
     def _tangent(self, q: Vector) -> NDArray[Any]:
         """Return the matrix T of shape (nq, nv) for which the rate of change of q is T qd."""

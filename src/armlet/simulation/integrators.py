@@ -20,9 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet import math
-from armlet._support import validation
 from armlet.errors import DataWarning
-from armlet.robot import RobotModel
 from armlet.simulation.forces import Arm, Array, Inputs, Rate
 
 
@@ -254,13 +252,6 @@ INTEGRATORS: dict[str, Integrator] = {
 
 IMPLICIT = "rosenbrock2"
 """The implicit integrator, stable for steps longer than time constants of friction and stops."""
-
-
-def check_integrator(name: str, robot: RobotModel) -> None:
-    """Raise unless `name` is a fixed-step integrator that can integrate the robot's positions."""
-    validation.one_of(name, "method", INTEGRATORS)
-    if INTEGRATORS[name].adds:
-        robot._require_vector_space(f"the integrator {name}")
 
 
 def default_integrator(arm: Arm, explicit: str) -> str:

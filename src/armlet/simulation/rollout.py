@@ -17,7 +17,6 @@ from armlet.errors import DataError, DataWarning, quote
 from armlet.simulation.forces import PREFIX, Plant, cached_rates
 from armlet.simulation.integrators import (
     INTEGRATORS,
-    check_integrator,
     default_integrator,
     warn_if_unstable,
 )
@@ -122,7 +121,7 @@ def rollout(
     validation.integer(threads, "threads", low=1)
     arm, values = make_arm(plant, runs, steps, torque=torque, reduce=reduce, arguments=arguments)
     method = default_integrator(arm, "semi_implicit_euler") if method is None else method
-    check_integrator(method, plant.robot)
+    validation.one_of(method, "method", INTEGRATORS)
     if runs:
         rates = cached_rates(arm, q0[0], qd0[0], first_inputs(arm, values))
         warn_if_unstable(rates, method, dt, stacklevel=2)

@@ -22,7 +22,7 @@ from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.simulation.events import Event, HeldArguments, StateFunction, find_events, held_rows
 from armlet.simulation.forces import Plant, call_arguments, rates_at, single_plant
-from armlet.simulation.integrators import INTEGRATORS, check_integrator, warn_if_unstable
+from armlet.simulation.integrators import INTEGRATORS, warn_if_unstable
 from armlet.simulation.step import (
     FASTEST,
     STATE,
@@ -196,8 +196,6 @@ def simulate(
     count = _step_count(duration, dt)
     plant = single_plant(robot)
     robot = plant.robot
-    if method in INTEGRATORS:
-        check_integrator(method, robot)
     for name, items in (("events", events), ("record", record)):
         if isinstance(items, str) or not isinstance(items, Sequence):
             raise DataError(f"{name} is {quote(items)}: expected a list")

@@ -17,7 +17,6 @@ from armlet.graph import Input, Loop, Program, trace_function
 from armlet.graph.signature import Shape
 from armlet.graph.trace.arrays import as_traced
 from armlet.robot import RobotModel
-from armlet.robot.joints import slices
 from armlet.runtime import Kernel
 from armlet.runtime.loop_kernel import LoopKernel
 from armlet.simulation.forces import (
@@ -89,15 +88,14 @@ def positions(
     Raise if the length of a quaternion differs from 1 by more than `ROUNDING`.
     """
     array = validation.array(q, name, (*leading, robot.nq), finite=finite)
+    if not robot._without_vector_space:
+        return array
     with np.errstate(invalid="ignore"):
         nearest = robot._nearest(array)
-        of_joints = slices([joint.type.nq for joint in robot.coordinates])
-        for joint, at in zip(robot.coordinates, of_joints, strict=True):
-            if joint.type.adds:
-                continue
-            error = np.linalg.norm(array[..., at] - nearest[..., at], axis=-1)
-            if (error > ROUNDING).any():
-                wrong = array[..., at][error > ROUNDING][0]
+        for joint, at in robot._without_vector_space:
+            is_wrong = np.linalg.norm(array[..., at] - nearest[..., at], axis=-1) > ROUNDING
+            if is_wrong.any():
+                wrong = array[..., at][is_wrong][0]
                 raise DataError(
                     f"{name} of joint {joint.name!r} is {quote(wrong.tolist())}: expected a "
                     "quaternion x, y, z, w of length 1"
@@ -234,6 +232,8 @@ def first_inputs(arm: Arm, values: Sequence[Array]) -> dict[str, Array]:
 def step_loop(arm: Arm, method: str, reduce: Function | None = None, staged: bool = False) -> Loop:
     """Return a loop that records q and qd; its body is one step or, if `staged`, one stage."""
     integrator, robot = INTEGRATORS[method], arm.robot
+    if integrator.adds:
+        robot._require_vector_space(f"the integrator {method}")
     memory = STAGE_MEMORY if staged else integrator.memory
     carried = state_inputs(robot)
     if reduce is not None:
