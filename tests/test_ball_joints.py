@@ -35,6 +35,18 @@ def ball_robot(seed, n=4):
     return of_file(random_robot(seed, n, letters + "B", tree=seed % 2 == 1, drives=True))
 
 
+def helical_robot(seed):
+    """A random robot of revolute, prismatic, ball and helical joints, at least one of them helical.
+
+    If the seed is odd, a helical joint follows another one.
+    """
+    if seed % 2:
+        robot = random_robot(seed, 6, "HBHRPB", tree=True, drives=True)
+        return of_file(replace(robot, couplings=COUPLED))
+    letters = "".join(np.random.default_rng(seed).choice(list("RPBH"), 3))
+    return of_file(random_robot(seed, 4, letters + "H", drives=True))
+
+
 def coupled_robot(seed):
     """A random robot in which a revolute joint follows another one, with two ball joints."""
     robot = random_robot(seed, 6, "RBRPBR", tree=seed % 2 == 1, drives=True)
@@ -63,7 +75,7 @@ def flat(result):
 # ------------------------------------------------------------------ programs
 
 
-@pytest.mark.parametrize("make", [ball_robot, coupled_robot])
+@pytest.mark.parametrize("make", [ball_robot, coupled_robot, helical_robot])
 @pytest.mark.parametrize("seed", cases(range(3), long=range(3, 23)))
 def test_programs_of_every_quantity_agree_with_the_definition(seed, make):
     robot = make(seed)
@@ -85,7 +97,7 @@ def test_programs_of_every_quantity_agree_with_the_definition(seed, make):
                 assert deviation(flat(program.function(np)(*arguments)), exact) < limit, name
 
 
-@pytest.mark.parametrize("make", [ball_robot, coupled_robot])
+@pytest.mark.parametrize("make", [ball_robot, coupled_robot, helical_robot])
 @pytest.mark.parametrize("seed", cases([0], long=range(1, 10)))
 def test_the_cheapest_programs_agree_with_the_definition(seed, make):
     robot = make(seed)

@@ -244,8 +244,8 @@ def test_a_displacement_moves_the_body_along_the_unit_twists(joint):
     R, spin = here.rotation().astype(float), after.rotation() - before.rotation()
     W = (R.T @ spin / (2 * h)).astype(float)
     moved = (R.T @ (after.origin() - before.origin()) / (2 * h)).astype(float)
-    w = sum(np.array(twist.w, float) * x for twist, x in zip(joint.twists, v, strict=True))
-    along = sum(np.array(twist.v, float) * x for twist, x in zip(joint.twists, v, strict=True))
+    w = sum(np.array(twist.w, float) * x for twist, x in zip(robot.twists[0], v, strict=True))
+    along = sum(np.array(twist.v, float) * x for twist, x in zip(robot.twists[0], v, strict=True))
     np.testing.assert_allclose([W[2, 1], W[0, 2], W[1, 0]], w, atol=1e-8)
     np.testing.assert_allclose(moved, along, atol=1e-8)
 

@@ -1,6 +1,6 @@
 """The same robots in Pinocchio and MuJoCo: 20 random trees, with `pytest -m long` 280 more.
 
-30 random trees, and 270 more, have ball joints.
+30 random trees, and 270 more, have ball joints; as many have helical joints, which MuJoCo lacks.
 """
 
 from functools import partial
@@ -124,6 +124,21 @@ def test_random_trees_with_ball_joints_agree(chunk):
         q = robot.random_configuration(seed, 2)
         expected = [engines[1].site_pose(x, "tool") for x in q]
         assert deviation(value(robot, "forward_kinematics", q, frame="tool"), expected) < 1e-10
+
+
+@pytest.mark.parametrize("chunk", cases(range(10), long=range(10, 100)))
+def test_random_trees_with_helical_joints_agree(chunk):
+    for seed in range(3 * chunk, 3 * (chunk + 1)):
+        tree = random_tree(seed, 2 + seed % 11, ("revolute", "prismatic", "ball", "helical"))
+        model = pinocchio_model(*tree)
+        robot = armlet.from_pinocchio(model)
+        pitches = [body.pitch for body in tree[0]]
+        np.testing.assert_allclose([x.pitch for x in robot.joints], pitches, rtol=1e-14)
+        engine = Pinocchio(model, robot.joint_names, robot.gravity)
+        derivatives = DERIVATIVES if robot.nb <= 6 or chunk >= 10 else ()  # these take long
+        check(robot, [engine], "tool", (*BASIC, *MOTIONS, "forward_dynamics", *derivatives))
+        check_displacements(robot, model)
+        check_regressor(robot, engine)
 
 
 def check_displacements(robot, model):

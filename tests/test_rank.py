@@ -28,7 +28,8 @@ def test_parameters_known_to_be_zero_make_the_set_smaller(arms):
         armlet.minimal_parameters(robot, zero=["Jxy9"])
 
 
-BALL_ROBOTS = {"B": 1, "BR": 2, "RB": 2, "PB": 3, "BB": 2, "RBP": 5, "BRR": 6, "RRB": 4}
+ROBOTS = {"B": 1, "BR": 2, "RB": 2, "PB": 3, "BB": 2, "RBP": 5, "BRR": 6, "RRB": 4}
+ROBOTS |= {"H": 1, "HR": 3, "PH": 4, "HH": 2, "BH": 3, "RRH": 5, "RHR": 3}
 """Letters of the joint types, repeated if necessary -> number of joints."""
 OPTIONS = [
     {},
@@ -39,8 +40,8 @@ OPTIONS = [
 SETS = [*OPTIONS, {"of": "gravity"}, {"kind": "rank"}, {"kind": "rank", "of": "gravity"}]
 
 
-def with_balls(letters, tree=False):
-    n = BALL_ROBOTS[letters]
+def without_closed_form(letters, tree=False):
+    n = ROBOTS[letters]
     return Robot.of(random_robot(n, n, letters, tree=tree, drives=True))
 
 
@@ -62,10 +63,10 @@ def rows(robot, count, of="torques", seed=1, **options):
 
 
 @pytest.mark.parametrize("options", SETS, ids=str)
-@pytest.mark.parametrize("letters", BALL_ROBOTS)
-def test_the_regressor_of_minimal_parameters_of_ball_joints_has_full_rank(letters, options):
-    for tree in {False, BALL_ROBOTS[letters] > 2}:
-        robot = with_balls(letters, tree)
+@pytest.mark.parametrize("letters", ROBOTS)
+def test_the_regressor_of_minimal_parameters_by_rank_has_full_rank(letters, options):
+    for tree in {False, ROBOTS[letters] > 2}:
+        robot = without_closed_form(letters, tree)
         found = armlet.minimal_parameters(robot, **options)
         of = found.of
         Y, tau = rows(robot, 10 * robot.nb + 20, of, parameters=found)
@@ -79,9 +80,9 @@ def test_the_regressor_of_minimal_parameters_of_ball_joints_has_full_rank(letter
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("letters", BALL_ROBOTS)
-def test_a_robot_of_minimal_parameters_of_ball_joints_has_their_torques(letters, options):
-    robot = with_balls(letters)
+@pytest.mark.parametrize("letters", ROBOTS)
+def test_a_robot_of_minimal_parameters_by_rank_has_their_torques(letters, options):
+    robot = without_closed_form(letters)
     found = armlet.minimal_parameters(robot, **options)
     for x in (found.values, found.values * np.random.default_rng(0).uniform(0.5, 2, len(found))):
         other = found.robot(x)
@@ -91,14 +92,15 @@ def test_a_robot_of_minimal_parameters_of_ball_joints_has_their_torques(letters,
 
 
 def test_ways_to_minimal_parameters_of_ball_joints_are_equivalent():
-    robot = with_balls("RBP")
+    robot = without_closed_form("RBP")
     a, b = (armlet.minimal_parameters(robot, kind=kind) for kind in ("lin", "rank"))
     A = armlet.equivalence(a, b)
     assert np.linalg.matrix_rank(A) == len(a)
     assert deviation(A @ a.values, b.values) < 1e-10
 
 
+@pytest.mark.parametrize("letters", ["RBP", "RHR"])
 @pytest.mark.parametrize("kind", ["lin", "khalil_gautier"])
-def test_closed_forms_are_refused_where_there_are_ball_joints(kind):
-    with pytest.raises(armlet.ModelError, match="has joints B: closed-form minimal parameters are"):
-        closed_form(with_balls("RBP"), kind=kind)
+def test_closed_forms_are_refused_where_there_are_ball_or_helical_joints(kind, letters):
+    with pytest.raises(armlet.ModelError, match=f"has joints {letters[1]}: closed-form minimal "):
+        closed_form(without_closed_form(letters), kind=kind)

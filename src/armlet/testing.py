@@ -221,7 +221,7 @@ def _cases(entry: Formulation) -> Iterator[Case]:
             "lumped",
         )
     by_rank = entry.quantity in LAWS  # minimal parameters of joints without closed form: floats
-    exact = "".join(x for x in entry.letters if JOINT_TYPES[_kind(x)].adds or not by_rank)
+    exact = "".join(x for x in entry.letters if x in "RP" or not by_rank)
     if exact and not entry.traced and find_spec("mpmath"):
         yield Case(
             f"{DIGITS} digits",
@@ -332,11 +332,12 @@ def random_robot(
         bodies[0] = 0.0, np.zeros(3, dtype=object), symmetric(0, 0, 0, 0, 0, 0)
     m, c, J = zip(*bodies, strict=True)
     kinds = [_kind(joints[i % len(joints)]) for i in range(n)]
+    pitches = [rng.uniform(-0.3, 0.3) if JOINT_TYPES[x].with_pitch else 0.0 for x in kinds]
     nv = sum(JOINT_TYPES[kind].nv for kind in kinds)
     tool = Frame(n - 1, Pose(np.eye(3, dtype=int), rng.uniform(-0.3, 0.3, 3).astype(object)))
     robot = RobotModel(
         name=f"random{seed}",
-        joints=tuple(Joint(f"joint{i}", kind) for i, kind in enumerate(kinds)),
+        joints=tuple(Joint(f"joint{i}", x, pitch=pitches[i]) for i, x in enumerate(kinds)),
         parent=(BASE, 0, 0, BASE, 2, 3)[:n] if tree else tuple(range(BASE, n - 1)),
         dh=tuple(rows),
         m=m,

@@ -1,4 +1,4 @@
-"""Random trees of revolute, prismatic and ball joints, as models of Pinocchio and as MJCF texts."""
+"""Random trees of several joint types, as models of Pinocchio and, but for helical joints, MJCF."""
 
 from typing import NamedTuple
 
@@ -18,14 +18,18 @@ class Body(NamedTuple):
     place: pin.SE3
     axis: np.ndarray
     inertia: pin.Inertia
+    pitch: float
 
 
-def random_tree(seed, joints):
-    """A list of bodies, parents first; axes and placements are general or by quarter turns."""
+def random_tree(seed, joints, kinds=("revolute", "prismatic", "ball")):
+    """A list of bodies, parents first; axes and placements are general or by quarter turns.
+
+    At least one joint is of the last kind.
+    """
     rng = np.random.default_rng(seed)
     branching, special = rng.choice([0.0, 0.3]), rng.choice([0.0, 0.5])
-    kinds = rng.choice(["revolute", "prismatic", "ball"], joints)
-    kinds[rng.integers(joints)] = "ball"
+    drawn = rng.choice(kinds, joints)
+    drawn[rng.integers(joints)] = kinds[-1]
 
     def place():
         angles = rng.choice(QUARTERS, 3) if rng.random() < special else rng.uniform(-3, 3, 3)
@@ -36,12 +40,13 @@ def random_tree(seed, joints):
         return x / np.linalg.norm(x)
 
     bodies = []
-    for i, kind in enumerate(kinds):
+    for i, kind in enumerate(drawn):
         path = [i - 1]  # to the base: Pinocchio takes the bodies of a subtree in a row
         while path[-1] != BASE:
             path.append(bodies[path[-1]].parent)
         parent = int(rng.choice(path)) if rng.random() < branching else i - 1
-        bodies.append(Body(parent, str(kind), place(), axis(), pin.Inertia(*random_body(rng))))
+        body = parent, str(kind), place(), axis(), pin.Inertia(*random_body(rng))
+        bodies.append(Body(*body, rng.uniform(-0.3, 0.3) if kind == "helical" else 0.0))
     return bodies, place(), rng.normal(scale=5, size=3)
 
 
@@ -49,11 +54,12 @@ def pinocchio_model(bodies, tool, gravity):
     """The tree as a model of Pinocchio, with the frame "tool" on the last body."""
     model = pin.Model()
     model.gravity.linear[:] = gravity
-    for i, (parent, kind, place, axis, inertia) in enumerate(bodies):
+    for i, (parent, kind, place, axis, inertia, pitch) in enumerate(bodies):
         joint = {
             "revolute": lambda axis=axis: pin.JointModelRevoluteUnaligned(axis),
             "prismatic": lambda axis=axis: pin.JointModelPrismaticUnaligned(axis),
             "ball": pin.JointModelSpherical,
+            "helical": lambda axis=axis, pitch=pitch: helical(axis, pitch),
         }[kind]()
         index = model.addJoint(parent + 1, joint, place, f"joint{i}")
         model.appendBodyToJoint(index, inertia, pin.SE3.Identity())
@@ -61,12 +67,20 @@ def pinocchio_model(bodies, tool, gravity):
     return model
 
 
+def helical(axis, pitch):
+    """The helical joint about a coordinate axis, where it is one, or about any axis."""
+    if np.count_nonzero(axis) > 1:
+        return pin.JointModelHelicalUnaligned(axis, pitch)
+    about = pin.JointModelHX, pin.JointModelHY, pin.JointModelHZ
+    return about[np.argmax(axis)](pitch)
+
+
 def mjcf(bodies, tool, gravity):
     """The tree as an MJCF text, with the site "tool" on the last body."""
     texts = [""] * len(bodies)
     world = ""
     for i in reversed(range(len(bodies))):
-        parent, kind, place, axis, inertia = bodies[i]
+        parent, kind, place, axis, inertia, _ = bodies[i]
         along = {"revolute": "hinge", "prismatic": "slide"}
         of_axis = f' axis="{numbers(axis)}"' if kind in along else ""
         site = f'<site name="tool" {_at(tool)}/>' if i == len(bodies) - 1 else ""

@@ -577,7 +577,7 @@ def from_mujoco(model: object, options: ModelOptions) -> Robot:
 def from_pinocchio(model: object, options: ModelOptions) -> Robot:
     """Convert a `pinocchio.Model` to a robot.
 
-    The function reads joints (revolute, unbounded revolute or prismatic, with any axis, and
+    The function reads joints (revolute, unbounded, prismatic or helical, with any axis, and
     spherical, with a quaternion), inertias, armature, rotor inertia times the gear ratio squared,
     damping, dry friction, limits, frames and gravity. Other types of joint raise an error, but free
     and planar joints, and spherical joints with Euler angles, can be locked at 0, as in

@@ -74,7 +74,7 @@ def assemble(
     g[np.abs(g) <= tolerance * np.abs(g).max()] = 0
     return RobotModel(
         name=description.name,
-        joints=tuple(Joint(j.name, j.kind, j.limits) for j in moving),
+        joints=tuple(Joint(j.name, j.kind, j.limits, j.pitch) for j in moving),
         parent=tuple(mount.parent for mount in mounts),
         dh=tuple(rows),
         m=tuple(float(x) for x in m[:n]),
@@ -124,12 +124,9 @@ def fix_joint(joint: Connection, q: float) -> Connection:
             )
         return replace(joint, kind="fixed")
     axis = joint.axis / np.linalg.norm(joint.axis)
-    if joint.kind == "prismatic":
-        moved = Pose(np.eye(3), q * axis)
-    else:
-        about = Pose(rotation(axis, q), np.zeros(3))
-        there = Pose(np.eye(3), joint.point)
-        moved = there @ about @ there.inverse()
+    (twist,) = Joint(joint.name, joint.kind, joint.limits, joint.pitch).type.twists
+    R = rotation(axis, q * twist.w[2])
+    moved = Pose(R, q * twist.v[2] * axis + (joint.point - R @ joint.point))
     return replace(joint, kind="fixed", pose=joint.pose @ moved)
 
 
@@ -208,6 +205,7 @@ def describe(robot: RobotModel) -> Description:
                 axis=axis,
                 point=np.zeros(3) if on_axis else point,
                 limits=joint.limits,
+                pitch=joint.pitch,
                 drive=_common(robot.drives[velocities], joint.name, "drives"),
                 spring=_common(robot.springs[velocities], joint.name, "springs"),
             )

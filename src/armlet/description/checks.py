@@ -134,6 +134,7 @@ def _check_joint(joint: Connection, subject: str, problems: Problems, kinds: Seq
             f"{subject} has the axis {joint.axis.tolist()}: expected a direction, not zero"
         )
     check_finite(joint.point, f"{subject}: the point on its axis")
+    check_finite(joint.pitch, f"{subject}: its pitch")
     check_finite(joint.drive, f"{subject}: its drive")
     rotor, viscous, coulomb, _ = joint.drive
     if rotor < 0:
@@ -168,7 +169,7 @@ def _check_joint(joint: Connection, subject: str, problems: Problems, kinds: Seq
     if (lower, upper) != (-inf, inf):
         raise ModelError(
             f"{subject} is {joint.kind} and has the position limits lower {lower:g}, upper "
-            f"{upper:g}: expected none, which armlet has for revolute and prismatic joints only"
+            f"{upper:g}: expected none, which armlet has for joints of other types only"
         )
     if joint.spring.reference != 0:
         raise ModelError(
@@ -184,7 +185,7 @@ def _check_tie(tie: Tie, kinds: Mapping[str, str], where: str) -> None:
         if joint is not None and not joint.adds:
             raise ModelError(
                 f"{tie.where or where}: {tie.statement}, and joint {quote(name)} is "
-                f"{kinds[name]}: expected joints that are revolute or prismatic"
+                f"{kinds[name]}: expected joints of other types"
             )
 
 

@@ -72,6 +72,8 @@ class Connection:
     where: str = ""
     at_start: float = 0.0
     """Value of q in the file's reference pose, such as MuJoCo's qpos0."""
+    pitch: float = 0.0
+    """Translation (m) along the axis per radian of a helical joint."""
 
 
 def fixed(name: str, parent: str, pose: Pose, where: str = "") -> Connection:

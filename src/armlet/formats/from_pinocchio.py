@@ -74,11 +74,10 @@ def _pinocchio_joint(model: Any, i: int, links: list[str]) -> Connection:
     at[joint.idx_q] = joint.nq == 2  # an unbounded angle is (cos, sin) = (1, 0)
     joint.calc(data, at)
     v, w = np.asarray(data.S, float).ravel().copy().reshape(2, 3)
-    if np.any(v) and np.any(w):
-        return named  # helical: `check` refuses this kind
     unbounded, q = joint.nq == 2, joint.idx_q
     kind = "prismatic" if np.any(v) else "continuous" if unbounded else "revolute"
-    found = replace(named, kind=kind, axis=v if kind == "prismatic" else w)
+    kind = "helical" if np.any(v) and np.any(w) else kind
+    found = replace(named, kind=kind, axis=v if kind == "prismatic" else w, pitch=float(v @ w))
     span = model.lowerPositionLimit[q], model.upperPositionLimit[q]
     limits = (-inf, inf) if unbounded else span
     return _with_drive(found, model, [joint.idx_v], *limits)

@@ -41,7 +41,7 @@ SYMBOLIC_TOP = {"name", "title", "source", "gravity", "angles", "convention", "b
 SYMBOLIC_BODY = {"name", "joint", "kind", "parent"} | SYMBOLIC
 TOP = SYMBOLIC_TOP | {"tool", "frame", "keyframe"}
 BODY = {"name", "joint", "kind", "parent", "dh", "as_published", "limits", "drive", "spring"}
-BODY |= {"gravity_compensation", "mimic", "meshes"} | PLACE | PARAMETERS
+BODY |= {"gravity_compensation", "mimic", "meshes", "pitch"} | PLACE | PARAMETERS
 FRAME = {"name", "parent", "xyz", "rpy", "meshes"}
 QUATERNION_TOLERANCE = 1e-6
 """Largest difference of the length of a quaternion from 1."""
@@ -276,6 +276,9 @@ def _joint(body: Table, convention: str | None, unit: float, previous: str) -> C
         axis = body.numbers("axis", 3, (0.0, 0.0, 1.0))
         point = body.numbers("point", 3, (0.0, 0.0, 0.0))
         connection = Connection(name, kind, parent, child, _pose(body, unit), axis, point)
+    has_pitch = kind in JOINT_TYPES and JOINT_TYPES[kind].with_pitch is not None
+    if "pitch" in body.data and not has_pitch:
+        raise body.unlike("pitch", f"none, since joint {quote(name)} is {kind}")
     scale = 1.0 if kind == "prismatic" else unit
     limits = body.table("limits", set(Limits._fields))
     *motion, effort = (limits.number(*item, limit=True) for item in Limits()._asdict().items())
@@ -287,6 +290,7 @@ def _joint(body: Table, convention: str | None, unit: float, previous: str) -> C
         drive=Drive(*(drive.number(key, 0.0) for key in Drive._fields)),
         spring=Spring(spring.number("stiffness", 0.0), scale * spring.number("reference", 0.0)),
         where=body.where,
+        pitch=body.number("pitch") if has_pitch else 0.0,
     )
 
 
@@ -396,6 +400,7 @@ def _joint_table(joint: Connection, link: Link, tie: Tie | None) -> dict[str, An
     if moves:
         if JOINT_TYPES[joint.kind].has_axis:
             table |= {"axis": joint.axis} | ({"point": joint.point} if np.any(joint.point) else {})
+        table |= {"pitch": joint.pitch} if JOINT_TYPES[joint.kind].with_pitch else {}
         table |= {"mass": link.mass, "com": link.com, "inertia": upper_triangle(link.inertia)}
         for key in ("limits", "drive", "spring"):
             values = getattr(joint, key)

@@ -88,7 +88,7 @@ class MinimalParameters(ComparedByData, Generic[Model]):
     def fits(self, robot: RobotModel) -> bool:
         """Whether a robot has the joint types, tree, DH rows, couplings and gravity of `model`."""
         own, other = (
-            (x._joint_letters, x.parent, x.couplings, x.dh, list(x.g)) for x in (self.model, robot)
+            (x._joint_types, x.parent, x.couplings, x.dh, list(x.g)) for x in (self.model, robot)
         )
         return own == other
 

@@ -59,15 +59,17 @@ class Compensation(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """Name, kind (revolute, continuous, prismatic or ball) and limits of a joint."""
+    """Name, kind (a key of `JOINT_TYPES`), limits and pitch (m/rad, if helical) of a joint."""
 
     name: str
     kind: str
     limits: Limits = Limits()
+    pitch: float = 0.0
 
     @property
     def type(self) -> JointType:
-        return JOINT_TYPES[self.kind]
+        joint = JOINT_TYPES[self.kind]
+        return joint.with_pitch(self.pitch) if joint.with_pitch else joint
 
     @property
     def letter(self) -> str:

@@ -69,6 +69,8 @@ class JointType(NamedTuple):
     """Names that distinguish the joint's positions, and its velocities, if there are several."""
     formats: tuple[str, ...] = ()
     """The file formats and libraries from which such joints are read."""
+    with_pitch: Callable[[float], "JointType"] | None = None
+    """Function of a pitch (m/rad): the type of joints with this pitch. None if joints have none."""
 
     @property
     def nq(self) -> int:
@@ -265,11 +267,26 @@ BALL = JointType(
     formats=("TOML", "Pinocchio"),
 )
 """Rotates about any axis: q is a unit quaternion x, y, z, w; the velocity is ω in body axes."""
+
+
+def helical(pitch: float) -> JointType:
+    """Return the type of joints that rotate by q about their axis and translate by pitch q."""
+    return JointType(
+        "H",
+        (0,),
+        lambda row, q: (Screw(2, *cos_sin_of_sum(q[0], row.theta), pitch * q[0] + row.d),),
+        (Twist(Z_AXIS, pitch * Z_AXIS),),
+        formats=("TOML", "Pinocchio"),
+        with_pitch=helical,
+    )
+
+
 JOINT_TYPES = {
     "revolute": REVOLUTE,
     "continuous": REVOLUTE,
     "prismatic": PRISMATIC,
     "ball": BALL,
+    "helical": helical(1.0),
 }
 """The joint type of each kind of joint; kinds are named as in robot files."""
 

@@ -212,7 +212,7 @@ class RobotModel(ComparedByData):
         if others:
             raise ModelError(
                 f"robot {quote(self.name)} has ball joints ({listing(others)}): {what} is for "
-                "robots whose joints are all revolute or prismatic"
+                "robots whose joints are of other types"
             )
 
     @cached_property
@@ -330,6 +330,11 @@ class RobotModel(ComparedByData):
     @property
     def _joint_letters(self) -> str:
         return "".join(joint.letter for joint in self.joints)
+
+    @property
+    def _joint_types(self) -> list[tuple[str, float]]:
+        """The letter and the pitch of each joint, which determine its joint type."""
+        return [(joint.letter, joint.pitch) for joint in self.joints]
 
     @property
     def _is_serial(self) -> bool:

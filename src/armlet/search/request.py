@@ -45,7 +45,7 @@ class Request:
         """All data that the program depends on, for the cache key."""
         robot = self.robot
         frames = [(k, f.body, f.pose.R.tolist(), list(f.pose.r)) for k, f in robot.frames.items()]
-        tree = robot._joint_letters, robot.parent, robot.couplings, robot.dh
+        tree = robot._joint_types, robot.parent, robot.couplings, robot.dh
         forces = robot.drives, robot.springs, [(m, list(c)) for m, c in robot.compensation]
         named = frames, robot.tool, robot.base_link
         asked = self.name, dict(self.constants), self.minimal, self.wrench, dict(self.options)

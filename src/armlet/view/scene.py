@@ -106,7 +106,7 @@ def reach(robot: RobotModel) -> float:
         along[i] = along[p] + lengths
         if robot.joints[i].type.translates:
             ends = (abs(x) for x in robot.joints[i].limits[:2] if math.isfinite(x))
-            along[i] += max(ends, default=0.0)
+            along[i] += max(ends, default=0.0) * sum(abs(float(v[2])) for _, v in robot.twists[i])
     tips = [along[i] + float(np.linalg.norm(at.r)) for i, at in robot.frames.values() if i != BASE]
     return max(along + tips) or 1.0
 
@@ -126,7 +126,7 @@ def links(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
         if p == i:
             foot = _pose(robot._mounts[j]).r
             lines.append((start, foot))
-            if not robot.joints[j].type.translates:
+            if robot.joints[j].type.rotates:
                 lines.append((foot, _origin(robot, j)))
     tool = robot.frame() if robot.tool is not None else None
     if tool is not None and tool.body == i != BASE:
@@ -140,7 +140,7 @@ def rails(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
     for j, p in robot.base_to_tips():
         if p == i and robot.joints[j].type.translates:
             lower, upper = joint_range(robot, robot.joints[j])
-            axis = _pose(robot._mounts[j]).R[:, 2]
+            axis = _pose(robot._mounts[j]).R @ sum(v for _, v in robot.twists[j]).astype(float)
             at = _origin(robot, j)
             lines.append((at + lower * axis, at + upper * axis))
     return lines

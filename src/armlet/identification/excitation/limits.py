@@ -31,8 +31,8 @@ UNITS = {
 
 
 def units(name: str, letters: Set[str]) -> str:
-    """Return the units of a limit as text; `letters` are the joint types: R, P or both."""
-    return ", ".join(x for letter, x in zip("RP", UNITS[name], strict=True) if letter in letters)
+    """Return the units of a limit as text, for joints of types `letters`."""
+    return ", ".join(x for k, x in enumerate(UNITS[name]) if k in {y == "P" for y in letters})
 
 
 class State(NamedTuple):

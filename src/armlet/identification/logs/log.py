@@ -178,7 +178,7 @@ class Log:
         }
         with np.errstate(over="ignore", invalid="ignore"):  # a log may have huge numbers
             measured = in_si(arrays, units, read.units, robot.coordinates, where, of_motors, notes)
-            rotary = [of_motors or joint.letter == "R" for joint in robot.coordinates]
+            rotary = [of_motors or joint.letter != "P" for joint in robot.coordinates]
             measured["q"], jumps = unwrap(measured["q"], rotary)
             current = measured.pop("current", None)
             if gains is None and "tau" not in measured:

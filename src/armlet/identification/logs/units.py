@@ -74,7 +74,7 @@ def in_si(
     for quantity, array in arrays.items():
         of_joints = {"R": OF_REVOLUTE[quantity], "P": OF_PRISMATIC[quantity]}
         sizes = of_joints["R"] | of_joints["P"]
-        tables = [sizes if of_motors else of_joints[joint.letter] for joint in joints]
+        tables = [sizes if of_motors else of_joints.get(x.letter, of_joints["R"]) for x in joints]
         columns = _column_units(quantity, requested, named, tables, positions)
         units: list[str] = []
         for joint, unit, table in zip(joints, columns, tables, strict=True):
@@ -92,7 +92,7 @@ def in_si(
                     f"are in {', '.join(odd)}: give units={{{quantity!r}: ...}}, or say the unit "
                     "in every name"
                 )
-            own = next(iter(of_joints[joint.letter]))
+            own = next(iter(of_joints.get(joint.letter, of_joints["R"])))
             units.append(own if unit is None or sizes[unit] == 1.0 else unit)
         measured[quantity] = array * np.array([sizes[unit] for unit in units])
         if any(columns):
