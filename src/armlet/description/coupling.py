@@ -71,7 +71,7 @@ def _value(name: str, description: Description, lock: Mapping[str, float]) -> fl
 
 
 def drop_lost_leaders(description: Description, problems: Problems) -> Description:
-    """Remove ties whose leader does not exist; if strict, keep them, and `resolve_ties` raises."""
+    """Remove ties whose leader does not exist, with a note; keep all if `problems` is strict."""
     names = {joint.name for joint in description.joints}
     lost = [tie for tie in description.ties if not tie.mutual and tie.leader not in names]
     if problems.strict or not lost:

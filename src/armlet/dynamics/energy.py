@@ -181,8 +181,9 @@ def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
 def momentum(robot: RobotModel, q: Vector, qd: Vector) -> Vector:
     """Angular momentum about the origin of the base link and linear momentum, in base axes.
 
-    If a body has the angular velocity ω and its origin the velocity v, the angular momentum l about
-    this origin and the linear momentum p are
+    A body has the mass m and, about its origin, the first moment c and the inertia J. When it has
+    the angular velocity ω and its origin the velocity v, the angular momentum l about this origin
+    and the linear momentum p are
 
         l = J ω + c × v,   p = m v + ω × c
 
