@@ -1,5 +1,8 @@
 """Simulation, roll-outs, trajectories and controllers of robots with ball joints."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.spherical import (
@@ -14,11 +17,13 @@ from support.spherical import (
 )
 
 import armlet
-from armlet import INTEGRATORS, Adaptive, Plant, Trajectory
+from armlet import INTEGRATORS, Adaptive, Plant, Robot, Trajectory
 from armlet._support import tables
 from armlet.errors import DataError, DataWarning, ModelError
+from armlet.robot import Coupling
+from armlet.testing import random_robot
 
-ON_ROTATIONS = [name for name, x in INTEGRATORS.items() if not x.adds]
+ON_ROTATIONS = [name for name, x in INTEGRATORS.items() if not x.needs_vector_space]
 EXACT = Adaptive("dop853", rtol=1e-13, atol=1e-13)
 
 
@@ -98,7 +103,7 @@ def test_a_symmetric_top_precesses_at_the_rate_of_the_formula():
     np.testing.assert_allclose(axes, np.transpose(expected), atol=1e-9)
 
 
-@pytest.mark.parametrize("name", [name for name, x in INTEGRATORS.items() if x.adds])
+@pytest.mark.parametrize("name", [name for name, x in INTEGRATORS.items() if x.needs_vector_space])
 def test_integrators_that_add_positions_are_refused(name):
     robot, q, qd = tumbling()
     message = f"has ball joints .joint0, joint2.: the integrator {name} is for robots whose"
@@ -389,7 +394,7 @@ def test_a_regulator_holds_a_ball_pendulum_upright():
     assert total == pytest.approx(deviations[0] @ up.cost @ deviations[0], rel=1e-2)
 
 
-def test_joints_that_a_regulator_drives_are_named_by_their_velocities():
+def test_joints_that_a_regulator_drives_are_named_by_themselves_or_by_their_velocities():
     robot, q, _ = tumbling(letters="BR")
 
     def gain(**driven):
@@ -398,10 +403,9 @@ def test_joints_that_a_regulator_drives_are_named_by_their_velocities():
 
     every = gain(driven=[*robot.velocity_names])
     np.testing.assert_array_equal(gain(), every)
-    with pytest.raises(
-        ModelError, match=r"no joint is called .joint0.: expected some of joint0\.x"
-    ):
-        gain(driven=["joint0"])
+    np.testing.assert_array_equal(gain(driven=["joint0", "joint1"]), every)
+    with pytest.raises(ModelError, match=r"no joint is called .hip.: expected some of joint0\.x"):
+        gain(driven=["hip"])
     with pytest.raises(DataError, match=r"not in balance: joint .* has no drive"):
         gain(driven=["joint0.z"])
 
@@ -448,3 +452,21 @@ def test_a_ball_joint_is_brought_to_its_goal_by_sampling():
         method="rk4",
     )
     assert np.abs(robot.difference(run.q[-1], goal)).max() < 0.15
+
+
+def test_the_energy_of_springs_is_checked_beside_coupled_joints():
+    """Springs belong to joints, of which a coupling moves two by one coordinate."""
+    robot = random_robot(0, 4, "BRRR", drives=True)
+    couplings = tuple(Coupling(1 if i == 2 else i, 0.5 if i == 2 else 1) for i in range(4))
+    robot = Robot.of(replace(robot, couplings=couplings)).without_drives()
+    assert (robot.nq, robot.nv) == (6, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = armlet.simulate(robot, robot.neutral, duration=0.2, method="dop853")
+    assert np.ptp(run.q, axis=0).max() > 1e-3
+
+
+def test_a_posture_to_look_at_has_quaternions_of_length_1():
+    robot, posture, _ = tumbling()
+    with pytest.raises(DataError, match=r"q of joint 'joint0' is .* length 1"):
+        armlet.view(robot, q=1.1 * posture, html="robot.html")

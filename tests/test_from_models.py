@@ -271,3 +271,13 @@ def test_the_options_of_load_are_taken():
 def test_armlet_imports_neither_package():
     code = "import armlet, sys; assert not {'mujoco', 'pinocchio', 'xacro'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_joint_of_one_part_is_where_its_model_puts_it():
+    model, at = pin.Model(), pin.SE3(pin.exp3(np.array([0.3, 0, 0])), np.array([0.1, 0.2, 0.3]))
+    composite = pin.JointModelComposite(pin.JointModelRZ(), at)
+    joint = model.addJoint(0, composite, pin.SE3.Random(), "joint")
+    model.appendBodyToJoint(joint, pin.Inertia.FromSphere(2.0, 0.1), pin.SE3.Random())
+    robot, state = armlet.from_pinocchio(model), np.array([[0.4], [0.5], [-0.6]])
+    expected = pin.rnea(model, model.createData(), *state)
+    np.testing.assert_allclose(robot.inverse_dynamics(*state), expected, atol=1e-12)

@@ -349,3 +349,17 @@ def test_a_robot_with_an_empty_name_is_called_after_its_file(arms, tmp_path, suf
     assert robot.name == "arm"
     getattr(robot, f"to_{suffix[1:]}")(again)
     assert armlet.load(again).name == "arm"
+
+
+def test_names_of_positions_must_differ_too(tmp_path):
+    """A ball joint "hip" has the position "hip.x"."""
+    path = tmp_path / "two.toml"
+    bodies = (
+        f'[[body]]\nname = "{name}{k}"\njoint = "{joint}"\nkind = "{kind}"\nmass = 1.0\n'
+        for k, (name, joint, kind) in enumerate(
+            [("leg", "hip", "ball"), ("foot", "hip.x", "revolute")]
+        )
+    )
+    path.write_text('name = "two"\nangles = "radians"\ngravity = [0, 0, -9.81]\n' + "".join(bodies))
+    with pytest.raises(armlet.ModelError, match=r"two joint positions are called 'hip\.x'"):
+        armlet.load(path)

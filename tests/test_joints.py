@@ -299,7 +299,7 @@ def test_displacements_are_traced_as_they_are_computed(joint):
     expected = robot.integrate(q, v), robot.difference(q, other), robot._rate(v, v)
     for x, y in zip(both(q, v, other), expected, strict=True):
         np.testing.assert_allclose(x, y, atol=1e-14)
-    if joint.adds:
+    if joint.is_vector_space:
         assert str(both.program.count()) == f"0M {2 * robot.nq}A"
 
 

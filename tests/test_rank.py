@@ -6,7 +6,7 @@ from support.robots import deviation, states, value
 
 import armlet
 from armlet.api import Robot
-from armlet.minimal import all_parameters, closed_form, rank
+from armlet.minimal import MinimalParameters, closed_form, rank, standard_names
 from armlet.testing import random_robot
 
 
@@ -73,7 +73,9 @@ def test_the_regressor_of_minimal_parameters_by_rank_has_full_rank(letters, opti
         singular = np.linalg.svd(Y / np.linalg.norm(Y, axis=0), compute_uv=False)
         assert singular[-1] > 1e-6 * singular[0]
         assert deviation(Y @ found.values, tau) < 1e-10
-        standard = all_parameters(robot, options.get("rotors"), options.get("friction"), of)
+        names = standard_names(robot, options.get("rotors"), options.get("friction"))
+        one = np.eye(len(names))
+        standard = MinimalParameters(robot, "rank", names, names, one, one, of)
         every, _ = rows(robot, 10 * robot.nb + 20, of, seed=2, parameters=standard)
         assert len(found) == rank(every)
         assert found.kind == "rank"
@@ -91,12 +93,12 @@ def test_a_robot_of_minimal_parameters_by_rank_has_their_torques(letters, option
         assert deviation(tau, Y @ x) < 1e-10
 
 
-def test_ways_to_minimal_parameters_of_ball_joints_are_equivalent():
+def test_minimal_parameters_of_ball_joints_are_the_same_set_by_every_way():
     robot = without_closed_form("RBP")
     a, b = (armlet.minimal_parameters(robot, kind=kind) for kind in ("lin", "rank"))
-    A = armlet.equivalence(a, b)
-    assert np.linalg.matrix_rank(A) == len(a)
-    assert deviation(A @ a.values, b.values) < 1e-10
+    assert a == b
+    rest = np.zeros(robot.nv)
+    assert robot.regressor(robot.neutral, rest, rest).shape == (robot.nv, len(a))
 
 
 @pytest.mark.parametrize("letters", ["RBP", "RHR"])

@@ -59,7 +59,7 @@ def with_springs(robot, stiffness):
 def with_limits(robot, lower, upper):
     """The robot with position limits at all joints that are no ball joints."""
     joints = (
-        joint._replace(limits=Limits(lower, upper)) if joint.type.adds else joint
+        joint._replace(limits=Limits(lower, upper)) if joint.type.is_vector_space else joint
         for joint in robot.joints
     )
     return replace(robot, joints=tuple(joints))

@@ -4,15 +4,12 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from armlet._support.validation import one_of
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation
-from armlet.dynamics.regressor import minimal_set
+from armlet.dynamics.regressor import minimal_set, set_by_rank
 from armlet.errors import ArmletError, ModelError, listing, quote
 from armlet.graph import Program
-from armlet.minimal import MinimalParameters, by_rank, check_options, standard_names
+from armlet.minimal import MinimalParameters, check_options, standard_names
 from armlet.minimal.parameters import Model
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
@@ -256,25 +253,12 @@ def minimal_parameters(
         if robot.symbols:
             raise ModelError(f"robot {robot.name!r} is symbolic: a rank needs numbers")
         check_options(kind, of, rotors, friction)
-        standard = standard_names(robot, rotors, friction)
         for name in zero:
-            one_of(name, "parameter", standard)
-        return by_rank(robot, _regressor(robot, of, rotors, friction), standard, zero, of)
+            one_of(name, "parameter", standard_names(robot, rotors, friction))
+        return set_by_rank(robot, rotors, friction, of, zero)
     if robot.symbols:
         sympy = importlib.import_module("sympy")
         robot = robot._with_constants(
             {name: sympy.Symbol(x) for name, x in robot._symbolic.items()}
         )
     return minimal_set(robot, rotors, friction, kind, of)
-
-
-def _regressor(robot: RobotModel, of: str, rotors: bool, friction: bool) -> NDArray[np.float64]:
-    """Return the regressor of all standard parameters, stacked for random states (fixed seed)."""
-    quantity = "gravity_regressor" if of == "gravity" else "regressor"
-    moved, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 10 * robot.nb + 20, robot.nv))
-    states = robot.integrate(robot.neutral, moved), qd, qdd
-    program = trace(
-        robot, quantity, "unit_bodies", parameters="standard", rotors=rotors, friction=friction
-    )
-    Y: NDArray[np.float64] = program.function(np)(*states[: len(QUANTITIES[quantity].arguments)])
-    return Y.reshape(-1, Y.shape[-1])

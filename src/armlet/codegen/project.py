@@ -29,7 +29,6 @@ from armlet.codegen.templates import fill, fill_file
 from armlet.errors import CompileError
 from armlet.graph import OPERATIONS, Input, Program
 from armlet.robot import PHI, Joint, RobotModel
-from armlet.robot.joints import slices
 from armlet.robot.robot import GROUPS
 from armlet.version import __version__
 
@@ -193,7 +192,7 @@ def _row(robot: RobotModel, k: int, name: str, kind: str) -> str:
     """Return a table row of coordinate k, with its entries of q and, if these differ, of qd."""
     places = []
     for size, labels in zip(("nq", "nv"), robot.coordinates[k].type.labels, strict=True):
-        at = slices([getattr(x.type, size) for x in robot.coordinates])[k]
+        at = robot._slices[size][k]
         several = f"{at.start} to {at.stop - 1}: {', '.join(labels)}"
         places.append(several if labels else str(at.start))
     return f"| {' | '.join(places[: 1 + (robot.nq != robot.nv)])} | {name} | {kind} |"

@@ -55,8 +55,9 @@ def computed_torque(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
     """Computed-torque controller: PD feedback through the inverse dynamics.
 
     The torques are the inverse dynamics at q, q̇ and the acceleration a + K e + D ė, where a is the
-    target acceleration and e is the displacement from q to the target. If the model is exact, then
-    ë + D ė + K e = 0. The choice D = 2 √K gives critical damping.
+    target acceleration, e the displacement from q to the target, and ė the error of the velocity.
+    If the model is exact and positions are a vector space, then ë + D ė + K e = 0. The choice
+    D = 2 √K gives critical damping.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ def regulator(
     torque_cost : array_like of shape (), (n,) or (n, n)
         R: one number, the diagonal or the matrix.
     driven : sequence of str, optional
-        The names of the joints that have a drive, of ball joints in `robot.velocity_names`; by
+        The names of the joints that have a drive, or of entries of `robot.velocity_names`; by
         default all. Joints without a drive get no torque, so their gravity torque at the posture
         must be zero.
     dt : float, optional
@@ -242,20 +242,23 @@ def _discretize(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
 
 def _driven_joints(robot: Robot, driven: Sequence[str] | None, hold: Array) -> list[int]:
     """Return indices of driven joints; raise if gravity torques `hold` act on other joints."""
-    names = robot.velocity_names
+    joints = [joint.name for joint in robot.coordinates for _ in joint.type.twists]
+    pairs = [*zip(robot.velocity_names, joints, strict=True)]
     if driven is None:
         return list(range(robot.nv))
     for name in driven:
-        if name not in names:
-            raise ModelError(f"no joint is called {quote(name)}: expected some of {listing(names)}")
+        if not any(name in pair for pair in pairs):
+            names = listing(robot.velocity_names)
+            raise ModelError(f"no joint is called {quote(name)}: expected some of {names}")
+    at = [k for k, pair in enumerate(pairs) if any(name in driven for name in pair)]
     most = BALANCE * float(robot.mass * np.linalg.norm(robot.gravity))
-    for name, tau in zip(names, hold, strict=True):
-        if name not in driven and abs(tau) > most:
+    for k, (name, tau) in enumerate(zip(robot.velocity_names, hold, strict=True)):
+        if k not in at and abs(tau) > most:
             raise DataError(
                 f"the posture is not in balance: joint {name!r} has no drive, and its gravity "
                 f"torque is {tau:.3g}; expected a posture where it is zero"
             )
-    return [k for k, name in enumerate(names) if name in driven]
+    return at
 
 
 def _cost_matrix(name: str, values: ArrayLike, size: int, *, positive: bool = False) -> Array:

@@ -11,7 +11,7 @@ from armlet._support.validation import MAX_SIZE
 from armlet.description.description import Connection, Description, Link, Tie
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, listing, quote
-from armlet.robot.components import BASE
+from armlet.robot.components import BASE, Joint
 from armlet.robot.joints import JOINT_TYPES, joint_kinds
 from armlet.robot.robot import RobotModel
 
@@ -43,7 +43,9 @@ def check(description: Description, problems: Problems) -> None:
     before = len(problems.errors)
     with problems.collect():
         check_names(((link.name, link.where or where) for link in description.links), "link")
-        check_names(((joint.name, joint.where or where) for joint in description.joints), "joint")
+        named = [(joint, joint.where or where) for joint in description.joints]
+        check_names(((joint.name, at) for joint, at in named), "joint")
+        check_names(((x, at) for joint, at in named for x in _positions(joint)), "joint position")
     names_are_clear = len(problems.errors) == before
     for link in description.links:
         with problems.collect():
@@ -83,6 +85,12 @@ def check(description: Description, problems: Problems) -> None:
         )
     with problems.collect():
         check_finite(description.gravity, f"{where}: gravity")
+
+
+def _positions(joint: Connection) -> list[str]:
+    """Return the names of a joint's entries of q."""
+    labels = JOINT_TYPES[joint.kind].labels[0] if joint.kind in JOINT_TYPES else ()
+    return Joint(joint.name, joint.kind).names(labels)
 
 
 def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
@@ -164,7 +172,7 @@ def _check_joint(joint: Connection, subject: str, problems: Problems, kinds: Seq
             f"effort {effort:g} (in rad or m): expected lower <= upper and the others not below "
             "zero"
         )
-    if JOINT_TYPES[joint.kind].adds:
+    if JOINT_TYPES[joint.kind].is_vector_space:
         return
     if (lower, upper) != (-inf, inf):
         raise ModelError(
@@ -182,7 +190,7 @@ def _check_tie(tie: Tie, kinds: Mapping[str, str], where: str) -> None:
     """Refuse ties of joints whose positions are no vector space; `kinds` is by joint name."""
     for name in (tie.joint, tie.leader):
         joint = JOINT_TYPES.get(kinds.get(name, ""))
-        if joint is not None and not joint.adds:
+        if joint is not None and not joint.is_vector_space:
             raise ModelError(
                 f"{tie.where or where}: {tie.statement}, and joint {quote(name)} is "
                 f"{kinds[name]}: expected joints of other types"

@@ -13,7 +13,6 @@ from armlet.algebra import cross, homogeneous, skew, solve
 from armlet.dynamics.coupling import with_coupling
 from armlet.libraries import namespace
 from armlet.robot import BASE, DHRow, Displacement, RobotModel
-from armlet.robot.joints import slices
 from armlet.scalar import Matrix, Scalar, Vector, cos_sin, sign
 
 State = Sequence[Scalar] | Vector
@@ -174,9 +173,8 @@ def state_space(robot: RobotModel, q: State, qd: State, tau: State) -> tuple[Mat
     n = robot.nv
     A, B = np.zeros((2 * n, 2 * n), dtype=object), np.zeros((2 * n, n), dtype=object)
     A[:n, n:] = np.eye(n, dtype=int)
-    twists = [joint.type.twists for joint in robot.coordinates]
-    for at, own in zip(slices([len(x) for x in twists]), twists, strict=True):
-        units = [homogeneous(skew(w), v) - homogeneous(0, 0) for w, v in own]
+    for joint, at in zip(robot.coordinates, robot._slices["nv"], strict=True):
+        units = [homogeneous(skew(w), v) - homogeneous(0, 0) for w, v in joint.type.twists]
         V = sum(unit * x for unit, x in zip(units, qd[at], strict=True))
         rates = [unit @ V - V @ unit for unit in units]
         A[at, at] = [[(x * rate).sum() / (x * x).sum() for rate in rates] for x in units]

@@ -168,7 +168,7 @@ def _angle(robot: RobotModel, i: int, q: Vector) -> tuple[Scalar, Scalar]:
 def _fits_run(robot: RobotModel, i: int) -> bool:
     """Whether joint i may be part of a run: its first position, if it rotates, is an angle."""
     joint = robot.joints[i].type
-    return joint.has_axis and joint.adds
+    return joint.has_axis and joint.is_vector_space
 
 
 def _parallel(mount: Displacement) -> int:

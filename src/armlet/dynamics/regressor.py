@@ -13,9 +13,10 @@ from armlet.dynamics.formulation import describe
 from armlet.dynamics.parallel_axes import parallel_axes
 from armlet.dynamics.recursions import Pair, accelerations, angular_motions
 from armlet.errors import ArmletError
+from armlet.graph import Graph, trace_function
 from armlet.minimal import (
     MinimalParameters,
-    all_parameters,
+    by_rank,
     check_options,
     closed_form,
     has_closed_form,
@@ -124,26 +125,46 @@ def minimal_set(
 
     Torques of coupled joints are Γᵀ Y' φ' (`armlet.dynamics.coupling`), with φ' for free joints.
     Columns of Γᵀ Y' that are dependent at random states are removed: φ'' = Λ' φ' = Λ' Λ φ. If the
-    closed form does not hold for the robot's joint types, φ' are the standard parameters.
+    closed form does not hold for the robot's joint types, the set is that of `set_by_rank`.
     """
     check_options(kind, of, rotors, friction)
     key = ("minimal parameters", rotors, friction, kind, of)
-    derive = _reduce_by_rank if robot.couplings or not has_closed_form(robot) else closed_form
+    if not has_closed_form(robot):
+        return robot._once(key, lambda: set_by_rank(robot, rotors, friction, of))
+    derive = _reduce_by_rank if robot.couplings else closed_form
     return robot._once(key, lambda: derive(robot, rotors, friction, kind, of))
+
+
+def set_by_rank(
+    robot: Model, rotors: bool, friction: bool, of: str, zero: Sequence[str] = ()
+) -> MinimalParameters[Model]:
+    """Minimal parameters from the rank of the regressor of all standard parameters.
+
+    The regressor is evaluated at random states. The parameters in `zero` are taken to be zero.
+    """
+    robot._require_values("a rank, by which parameters are computed for such joints,")
+    standard = standard_names(robot, rotors, friction)
+    sets = np.eye(len(standard), dtype=int).tolist()
+
+    def torques(_: Graph, q: Vector, qd: Vector, qdd: Vector) -> Matrix:
+        return torques_of(robot, q, qd, qdd, sets, rotors, friction)
+
+    inputs = {"q": (robot.nq,), "qd": (robot.nv,), "qdd": (robot.nv,)}
+    program = trace_function("regressor", torques, inputs)
+    moved, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 10 * robot.nb + 20, robot.nv))
+    rates = (0 * qd, 0 * qdd) if of == "gravity" else (qd, qdd)
+    Y = program.function(np)(robot.integrate(robot.neutral, moved), *rates)
+    return by_rank(robot, Y.reshape(-1, len(standard)), standard, zero, of)
 
 
 def _reduce_by_rank(
     robot: Model, rotors: bool, friction: bool, kind: str, of: str
 ) -> MinimalParameters[Model]:
     robot._require_values("a rank, by which parameters are computed for such joints,")
-    if has_closed_form(robot):
-        free = closed_form(robot.uncoupled, rotors, friction, kind, of)
-    else:
-        free = all_parameters(robot, rotors, friction, of)
+    free = closed_form(robot.uncoupled, rotors, friction, kind, of)
     rng, rows = np.random.default_rng(0), []
     for _ in range(STATES + STATES * len(free) // robot.nv if len(free) else 0):
-        moved, qd, qdd = rng.uniform(-2, 2, (3, robot.nv))
-        q = robot.integrate(robot.neutral, moved)
+        q, qd, qdd = rng.uniform(-2, 2, (3, robot.nv))
         rates = (0 * qd, 0 * qdd) if of == "gravity" else (qd, qdd)
         rows.append(torques_of(robot, q, *rates, free.back.T.tolist(), rotors, friction))
     Y = np.concatenate([np.zeros((0, len(free))), *rows]).astype(float)

@@ -158,7 +158,7 @@ def _units(robot: RobotModel, label: str) -> tuple[str, ...]:
     types = [joint.type for joint in robot.coordinates]
     if label != "q":
         return tuple(rotary if x.rotates else linear for joint in types for x in joint.twists)
-    units = ((rotary if x.rotates else linear) if x.adds else "1" for x in types)
+    units = ((rotary if x.rotates else linear) if x.is_vector_space else "1" for x in types)
     return tuple(y for x, unit in zip(types, units, strict=True) for y in [unit] * x.nq)
 
 

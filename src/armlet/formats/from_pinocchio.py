@@ -77,10 +77,12 @@ def _pinocchio_joint(model: Any, i: int, links: list[str]) -> Connection:
     unbounded, q = joint.nq == 2, joint.idx_q
     kind = "prismatic" if np.any(v) else "continuous" if unbounded else "revolute"
     kind = "helical" if np.any(v) and np.any(w) else kind
-    found = replace(named, kind=kind, axis=v if kind == "prismatic" else w, pitch=float(v @ w))
+    axis, moved = v if kind == "prismatic" else w, data.M  # not at rest at its place if composite
+    pose = named.pose @ Pose(np.array(moved.rotation, float), np.array(moved.translation, float))
+    single = replace(named, kind=kind, pose=pose, axis=axis, pitch=float(v @ w))
     span = model.lowerPositionLimit[q], model.upperPositionLimit[q]
     limits = (-inf, inf) if unbounded else span
-    return _with_drive(found, model, [joint.idx_v], *limits)
+    return _with_drive(single, model, [joint.idx_v], *limits)
 
 
 def _with_drive(

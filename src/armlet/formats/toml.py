@@ -28,7 +28,7 @@ from armlet.formats.dh import (
 )
 from armlet.formats.files import read_bytes
 from armlet.robot import Compensation, Drive, Limits, Pose, RobotModel, Spring, pose
-from armlet.robot.joints import JOINT_TYPES, joint_kinds, slices
+from armlet.robot.joints import JOINT_TYPES, joint_kinds
 from armlet.robot.pose import TOLERANCE, rpy_of
 from armlet.scalar import Vector
 
@@ -223,7 +223,7 @@ def _keyframes(
 
 def _positions(q: Table, joint: str, kind: str, unit: float) -> list[float]:
     """Return the positions of a joint in a keyframe: one number, or a quaternion of length 1."""
-    if JOINT_TYPES[kind].adds:
+    if JOINT_TYPES[kind].is_vector_space:
         return [(1.0 if kind == "prismatic" else unit) * q.number(joint, 0.0)]
     quaternion = q.numbers(joint, 4, JOINT_TYPES[kind].neutral, " x, y, z, w")
     length = float(np.linalg.norm(quaternion))
@@ -384,8 +384,7 @@ def toml_text(robot: RobotModel) -> str:
         table = _joint_table(joint, links[joint.child], ties.get(joint.name))
         lines += ["", header, *_entries(table)]
     for name, q in robot.keyframes.items():
-        at = slices([joint.type.nq for joint in robot.coordinates])
-        joints = zip(robot.coordinates, at, strict=True)
+        joints = zip(robot.coordinates, robot._slices["nq"], strict=True)
         values = {_quoted(x.name): q[k] if x.type.nq > 1 else q[k][0] for x, k in joints}
         lines += ["", "[[keyframe]]", *_entries({"name": name, "q": values})]
     return "\n".join([*lines, ""])

@@ -218,8 +218,7 @@ def torques(result: "Identified", height: int = 170) -> Any:
     its name shows its predictions. The plot of each joint is `height` pixels high.
     """
     graphs, joints = graph_objects(), result.regressor.robot.coordinates
-    units = {"R": "Nm", "P": "N"}
-    titles = [f"{plain(x.name)} ({units.get(x.letter, 'Nm, N')})" for x in joints]
+    titles = [f"{plain(x.name)} ({'Nm' if x.type.rotates else 'N'})" for x in joints]
     figure = _figure(len(joints), titles, height=height)
     offset = 0.0
     for k, run in enumerate((*result.samples, *result.held_out)):

@@ -4,7 +4,6 @@ from armlet.minimal.closed_form import check_options, closed_form, has_closed_fo
 from armlet.minimal.lumping import lump
 from armlet.minimal.parameters import (
     MinimalParameters,
-    all_parameters,
     equivalence,
     standard_names,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from armlet.algebra import IDENTITY, X_AXIS, Y_AXIS, Z_AXIS, ZERO, cross
+from armlet.algebra import X_AXIS, Y_AXIS, Z_AXIS, ZERO, cross
 from armlet.minimal.parameters import is_number
 from armlet.robot import BASE, RobotModel
 from armlet.scalar import Scalar, Vector, identical
@@ -65,8 +65,8 @@ def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointConte
             centre=None if before.centre is None else inward.point(before.centre),
             prismatic_axes=tuple(map(inward.vector, before.prismatic_axes)),
         )
-        if not robot.joints[i].type.has_axis:
-            contexts.append(after_several_axes(seen))
+        if not robot.joints[i].type.has_axis:  # it may turn its body to any direction
+            contexts.append(seen._replace(spatial=True))
             continue
         upright = seen.upright and along_z(seen.first) and along_z(seen.g, weight)
         seen = seen._replace(upright=upright)
@@ -104,15 +104,6 @@ def after_revolute(seen: JointContext) -> JointContext:
         coaxial=seen.coaxial and along_z(seen.on_r, seen.reach),
         centre=centre,
         stands_in=spatial and not seen.spatial and vanishes([seen.u[2]]),
-    )
-
-
-def after_several_axes(seen: JointContext) -> JointContext:
-    """Return the context after a joint that can rotate its body to any direction."""
-    is_weightless = all(vanishes(v, seen.weight) for v in seen.pulls)
-    pulls = () if is_weightless else tuple(seen.weight * axis for axis in IDENTITY)
-    return seen._replace(
-        pulls=pulls, u=Z_AXIS, spatial=True, upright=False, coaxial=False, centre=None
     )
 
 

@@ -198,15 +198,6 @@ class MinimalParameters(ComparedByData, Generic[Model]):
         return f"<MinimalParameters ({kind}) of {self.model.name!r}: {of}>"
 
 
-def all_parameters(
-    robot: Model, rotors: bool = False, friction: bool = False, of: str = "torques"
-) -> MinimalParameters[Model]:
-    """Return all standard parameters as a set, from which a rank can take the dependent ones."""
-    names = standard_names(robot, rotors, friction)
-    one = np.eye(len(names))
-    return MinimalParameters(robot, "rank", names, names, one, one, of)
-
-
 def equivalence(a: MinimalParameters[Any], b: MinimalParameters[Any]) -> NDArray[Any]:
     """Return the nonsingular matrix A between two minimal sets of a robot, φ'(b) = A φ'(a).
 

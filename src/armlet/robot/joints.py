@@ -38,8 +38,8 @@ Array = Any
 class JointType(NamedTuple):
     """A joint type. If the joint has one axis, this is the z axis of the body that the joint moves.
 
-    The functions `integrate` to `random` take arrays with any leading axes; by default, positions
-    are a vector space, and `integrate` returns q + v.
+    The functions from `integrate` on, except `tangent`, take arrays with any leading axes. By
+    default, positions are a vector space, and `integrate` returns q + v.
     """
 
     letter: str
@@ -96,7 +96,7 @@ class JointType(NamedTuple):
         return all(is_zero(x) for twist in self.twists for half in twist for x in half[:2])
 
     @property
-    def adds(self) -> bool:
+    def is_vector_space(self) -> bool:
         """Whether the joint's positions are a vector space, with q + v as `integrate`."""
         return self.integrate is add
 
@@ -125,7 +125,7 @@ def by_joint(name: str, types: Sequence[JointType], *arguments: tuple[Array, str
 
 TINY = 1e-24
 """Added to squares of angles, so that functions of the angle can be computed and differentiated at
-0; smaller than the rounding error of the results."""
+0; in float64, smaller than the rounding error of the results."""
 SMALL = 0.05
 """Below this square of an angle, the rate of a rotation vector is computed by a series."""
 
@@ -153,7 +153,10 @@ def quaternion_product(p: Array, q: Array) -> Array:
 
 
 def rotate_quaternion(q: Array, v: Array) -> Array:
-    """Return the quaternion after a rotation by the vector v from q, with its length set to 1."""
+    """Return the quaternion after a rotation by the vector v from q.
+
+    A length near 1 is corrected to 1, up to terms of second order.
+    """
     angle = math.sqrt((v * v).sum(axis=-1, keepdims=True) + TINY)
     half = angle / 2
     turn = stack([*entries(math.sin(half) / angle * v), *entries(math.cos(half))])

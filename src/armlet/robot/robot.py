@@ -182,6 +182,12 @@ class RobotModel(ComparedByData):
         return slices([joint.type.nv for joint in self.joints])
 
     @cached_property
+    def _slices(self) -> dict[str, tuple[slice, ...]]:
+        """The slices of the coordinates' positions in q ("nq") and velocities in qd ("nv")."""
+        types = [joint.type for joint in self.coordinates]
+        return {size: slices([getattr(x, size) for x in types]) for size in ("nq", "nv")}
+
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """The names of the coordinates (that is, of their leading joints), in the order of q."""
         return tuple(joint.name for joint in self.coordinates)
@@ -203,15 +209,17 @@ class RobotModel(ComparedByData):
     @cached_property
     def _without_vector_space(self) -> tuple[tuple[Joint, slice], ...]:
         """The coordinates whose displacements are not added, and the slices of their positions."""
-        at = slices([x.type.nq for x in self.coordinates])
-        return tuple(x for x in zip(self.coordinates, at, strict=True) if not x[0].type.adds)
+        pairs = zip(self.coordinates, self._slices["nq"], strict=True)
+        return tuple(x for x in pairs if not x[0].type.is_vector_space)
 
     def _require_vector_space(self, what: str) -> None:
         """Raise ModelError if positions are not added; `what` is the task that adds them."""
-        others = [joint.name for joint, _ in self._without_vector_space]
+        others = [joint for joint, _ in self._without_vector_space]
         if others:
+            kinds = listing([*dict.fromkeys(joint.kind for joint in others)])
+            names = listing([joint.name for joint in others])
             raise ModelError(
-                f"robot {quote(self.name)} has ball joints ({listing(others)}): {what} is for "
+                f"robot {quote(self.name)} has {kinds} joints ({names}): {what} is for "
                 "robots whose joints are of other types"
             )
 
@@ -297,11 +305,10 @@ class RobotModel(ComparedByData):
     def _tangent(self, q: Vector) -> NDArray[Any]:
         """Return the matrix T of shape (nq, nv) for which the rate of change of q is T qd."""
         types = [joint.type for joint in self.coordinates]
-        if all(joint.adds for joint in types):
+        if all(joint.is_vector_space for joint in types):
             return np.eye(self.nv, dtype=int)
         T = np.zeros((self.nq, self.nv), dtype=np.result_type(float, np.asarray(q)))
-        rows, columns = (slices([getattr(x, n) for x in types]) for n in ("nq", "nv"))
-        for joint, row, column in zip(types, rows, columns, strict=True):
+        for joint, row, column in zip(types, *self._slices.values(), strict=True):
             T[row, column] = joint.tangent(q[row])
         return T
 
@@ -420,8 +427,8 @@ class RobotModel(ComparedByData):
         indices into q or qd, and coupling factors."""
 
         def entries(size: str) -> tuple[list[int], list[Any]]:
-            at = slices([getattr(x.type, size) for x in self.coordinates])
-            of_leader, every = dict(zip(self._leaders, at, strict=True)), range(getattr(self, size))
+            of_leader = dict(zip(self._leaders, self._slices[size], strict=True))
+            every = range(getattr(self, size))
             moved = [(k, x.factor) for x in self.couplings for k in every[of_leader[x.leader]]]
             return [k for k, _ in moved], [factor for _, factor in moved]
 
@@ -679,6 +686,7 @@ class RobotModel(ComparedByData):
                 "kind": joint.kind,
                 "parent": self.base_link if p == BASE else self.links[p],
                 **row._asdict(),
+                **({"pitch": joint.pitch} if joint.type.with_pitch else {}),
             }
             for joint, p, row in zip(self.joints, self.parent, self.dh, strict=True)
         ]

@@ -131,6 +131,22 @@ class _Loop:
 # ------------------------------------------------------------------ LLVM
 
 
+def hold_during_forks(lock: RLock) -> None:
+    """Acquire a lock before each fork and release it afterwards, in both processes.
+
+    If Ctrl-C keeps the lock from being acquired, the main thread is interrupted again afterwards.
+    """
+
+    def release() -> None:
+        try:
+            lock.release()
+        except RuntimeError:
+            start_new_thread(interrupt_main, ())
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.acquire, after_in_parent=release, after_in_child=release)
+
+
 class LlvmThread(Workers):
     """A thread that calls LLVM; the process neither forks nor exits during a job of the thread.
 
@@ -143,11 +159,7 @@ class LlvmThread(Workers):
         self.working = RLock()
         """Held during each job and each fork, so that the process never forks during a job."""
         self.closed = False
-        if hasattr(os, "register_at_fork"):
-            after = self._after_fork
-            os.register_at_fork(
-                before=self.working.acquire, after_in_parent=after, after_in_child=after
-            )
+        hold_during_forks(self.working)
 
     def call(self, function: Callable[..., T], *args: Any) -> T:
         """Call a function that uses LLVM in this thread, and return its result.
@@ -200,13 +212,6 @@ class LlvmThread(Workers):
                 self.jobs.get_nowait()
         self.working.acquire()
 
-    def _after_fork(self) -> None:
-        """Release `working` after a fork; if Ctrl-C kept it from being locked, interrupt again."""
-        try:
-            self.working.release()
-        except RuntimeError:
-            start_new_thread(interrupt_main, ())
-
 
 IMPORTING = RLock()
 """Held during imports by `import_between_forks`, and during each fork."""
@@ -214,12 +219,8 @@ FORKS: list[None] = []
 """One entry for each fork that waits for running LLVM jobs."""
 LLVM_THREADS = [LlvmThread() for _ in range(min(os.cpu_count() or 1, 8))]
 """The LLVM threads: all run jobs of `map_unordered`, only the first runs other jobs."""
+hold_during_forks(IMPORTING)
 if hasattr(os, "register_at_fork"):  # registered last, to be called before the other hooks
-    os.register_at_fork(
-        before=IMPORTING.acquire,
-        after_in_parent=IMPORTING.release,
-        after_in_child=IMPORTING.release,
-    )
     os.register_at_fork(
         before=partial(FORKS.append, None), after_in_parent=FORKS.pop, after_in_child=FORKS.clear
     )

@@ -47,7 +47,7 @@ class Integrator:
     memory."""
     rows: NDArray[np.float64] | None = None
     """One row of coefficients per stage; the last entry is 1 in the final stage, else 0."""
-    adds: bool = False
+    needs_vector_space: bool = False
     """Whether positions must be a vector space, as those of revolute and prismatic joints."""
 
 
@@ -126,7 +126,9 @@ def adams_bashforth(
         return arm.robot.integrate(q, delta), new_qd, [x for pair in pairs for x in pair]
 
     order = len(coefficients)
-    return Integrator(about, order, stability, decay, step, memory=2 * (order - 1), adds=True)
+    return Integrator(
+        about, order, stability, decay, step, memory=2 * (order - 1), needs_vector_space=True
+    )
 
 
 ITERATIONS = 6
@@ -235,7 +237,7 @@ INTEGRATORS: dict[str, Integrator] = {
         stability=0.8,
         decay=2,
         step=variational_midpoint,
-        adds=True,
+        needs_vector_space=True,
     ),
     "rosenbrock2": Integrator(
         "stable and accurate with friction and stops of any stiffness",

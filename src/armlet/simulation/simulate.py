@@ -571,7 +571,8 @@ def _check_energy(robot: Robot, run: Trajectory, has_friction: bool) -> None:
     potential = run.potential
     if robot._has_springs:
         stiffness, reference = np.array(robot.springs, dtype=float).T
-        moved = robot.joint_positions(robot.difference(robot.neutral, run.q))
+        joints = robot.uncoupled
+        moved = joints.difference(joints.neutral, robot.joint_positions(run.q))
         potential = potential + (moved - reference) ** 2 @ stiffness / 2
     if robot._has_compensation:
         potential = potential - robot._compensated_bodies().energy(run.q, run.qd)[1]

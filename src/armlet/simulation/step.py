@@ -232,7 +232,7 @@ def first_inputs(arm: Arm, values: Sequence[Array]) -> dict[str, Array]:
 def step_loop(arm: Arm, method: str, reduce: Function | None = None, staged: bool = False) -> Loop:
     """Return a loop that records q and qd; its body is one step or, if `staged`, one stage."""
     integrator, robot = INTEGRATORS[method], arm.robot
-    if integrator.adds:
+    if integrator.needs_vector_space:
         robot._require_vector_space(f"the integrator {method}")
     memory = STAGE_MEMORY if staged else integrator.memory
     carried = state_inputs(robot)

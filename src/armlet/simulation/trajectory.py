@@ -128,7 +128,7 @@ class Trajectory(Plottable):
         """
         types = [joint.type for joint in _joints_of(self.joints, self.kinds)]
         neutral = [x for joint_type in types for x in joint_type.neutral]
-        adds = np.repeat([x.adds for x in types], [x.nq for x in types])
+        adds = np.repeat([x.is_vector_space for x in types], [x.nq for x in types])
         origin = np.where(adds, neutral, self.q[k])
         rows = k, k + 1
         x = [by_joint("difference", types, (origin, "nq"), (self.q[i], "nq")) for i in rows]

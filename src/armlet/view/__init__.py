@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet._support.files import check_writable, write
-from armlet._support.validation import array
 from armlet.api import Robot
 from armlet.errors import DataError, ModelError, listing, quote
 from armlet.simulation import Trajectory
+from armlet.simulation.step import positions
 from armlet.view.scene import slider_ranges
 from armlet.view.stage import page
 from armlet.view.viewer import Viewer
@@ -116,15 +116,13 @@ def _start(
     if trajectory is not None:
         if not len(trajectory):
             raise DataError("the run has no rows: expected at least one")
-        if trajectory.joints != robot.joint_names:
+        if trajectory.position_names != [*robot.position_names]:
             raise DataError(
-                f"the run moves joints {listing(trajectory.joints)}: expected those of robot "
-                f"{quote(robot.name)}, {listing(robot.joint_names)}"
+                f"the run moves joints {listing(trajectory.position_names)}: expected those of "
+                f"robot {quote(robot.name)}, {listing(robot.position_names)}"
             )
     if q is not None:
-        return array(
-            q, "q", (robot.nq,), expected=f"{robot.nq} numbers: {listing(robot.position_names)}"
-        )
+        return positions(robot, q, "q")
     return start_posture(robot)
 
 

@@ -12,7 +12,6 @@ from armlet.cli.output import Table, Terminal, print_json, styled_text
 from armlet.cli.robot_options import Choice, takes_robot
 from armlet.errors import quote
 from armlet.robot import PHI, RobotModel
-from armlet.robot.joints import slices
 from armlet.robot.pose import rpy_of
 
 RPY = ("roll", "pitch", "yaw")
@@ -151,7 +150,7 @@ def _frames(arm: RobotModel) -> Table:
     title = "canonical frames (modified DH)"
     shows_entries = bool(arm.couplings) or arm.nq != arm.nb
     moved = ["moved by"] if shows_entries else []
-    entries = dict(zip(arm._leaders, slices([x.type.nq for x in arm.coordinates]), strict=True))
+    entries = dict(zip(arm._leaders, arm._slices["nq"], strict=True))
     table = Table(["joint", *moved, "kind", "parent"], [*units, "range"], title=title)
     for i, (joint, row) in enumerate(zip(arm.joints, rows, strict=True)):
         values = []

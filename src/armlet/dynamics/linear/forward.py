@@ -10,7 +10,6 @@ from armlet.dynamics.forward.composite import composite
 from armlet.dynamics.linear.balafoutis_patel import balafoutis_patel_71
 from armlet.graph.differentiate import derivatives
 from armlet.robot import RobotModel
-from armlet.robot.joints import slices
 from armlet.scalar import Matrix, Scalar, Vector
 
 Derivatives = tuple[Matrix, Matrix, Matrix]
@@ -122,9 +121,7 @@ def first_order(
     """
     n = robot.nv
     L, one = np.zeros((n, n), dtype=object), np.eye(n, dtype=int)
-    for joint, at in zip(
-        robot.coordinates, slices([x.type.nv for x in robot.coordinates]), strict=True
-    ):
+    for joint, at in zip(robot.coordinates, robot._slices["nv"], strict=True):
         twists = np.array([np.concatenate(twist) for twist in joint.type.twists], dtype=object)
         w, v = np.split(twists.T @ np.array(qd[at], dtype=object), 2)
         brackets = [[*cross(w, x[:3]), *(cross(w, x[3:]) + cross(v, x[:3]))] for x in twists]
